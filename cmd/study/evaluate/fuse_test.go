@@ -89,7 +89,7 @@ func TestFuse(t *testing.T) {
 		for _, image := range data.Cases {
 			l, err := dataset.Load(image)
 			require.NoError(t, err)
-			e.Add(statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] }), l.Image.Pix, image.W)
+			e.Add(statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] }), l.Image.Pix, image.W, 0)
 		}
 		e.Learn()
 		return e

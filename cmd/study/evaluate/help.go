@@ -121,8 +121,8 @@ PNGs of 16 bits (0: outside, 65535: inside), for these methods:
                 An object that only a minority marked is left out
   edges         the mean outline (0 or 1), which looks at the image. A gross mark, one that overlaps the others far
                 less than they overlap each other, has weight 0 in its image. The rest count more where their
-                line follows an edge of the image. From all images it learns how far people draw outside the
-                edges, and moves the line inward by what is more than experts do, 1.75 pixels of an image of 256.
+                line follows an edge of the image. It is as large as the majority: no mark tells whether all
+                people draw too wide. It leaves raters out, and is the majority where no gain is shown.
                 Raters may change from image to image. An object that only a minority marked is left out
   dawid-skene-prior
                 only with -weights: dawid-skene with the network's mask as the prior of each pixel, between

@@ -8,6 +8,7 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
+	"mrprism/internal/data/statistics"
 )
 
 // Method is a way to fuse marks, by its name in the CSVs.
@@ -21,7 +22,7 @@ var (
 	MeanVote = Method{"mean-vote", func(p Panel) *fusion.Fit { return fusion.MeanVote(p.Marks) }}
 	Majority = Method{"majority", func(p Panel) *fusion.Fit { return fusion.Majority(p.Marks) }}
 	STAPLE   = Method{"staple", func(p Panel) *fusion.Fit { return fusion.STAPLE(p.Marks, nil) }}
-	// Edges weighs whole marks. It learns from all images.
+	// Edges weighs whole marks, or is the majority. It learns from all images.
 	Edges = Method{"edges", func(p Panel) *fusion.Fit { return p.Edges.Fuse(p.Marks, p.RGB, p.Width) }}
 )
 
@@ -69,8 +70,8 @@ func New(data *dataset.Dataset, cases []dataset.Case, r Request) *Study {
 // Done is the number of images that have been fused.
 func (f *Study) Done() int { return f.images }
 
-// Bias is Edges.Bias of class k.
-func (f *Study) Bias(k int) float64 { return f.edges[k].Bias() }
+// Edges is what was learned of class k.
+func (f *Study) Edges(k int) *fusion.Edges { return f.edges[k] }
 
 // All learns the raters from all images, and then fuses all. before is called before each image, with
 // what is done to it.
@@ -109,9 +110,10 @@ func (f *Study) learn(ctx context.Context, before func(name, doing string)) erro
 	for k := range f.edges {
 		f.edges[k] = new(fusion.Edges)
 	}
-	err := f.each(ctx, "learning the raters", before, func(l *dataset.Loaded) error {
+	units := dataset.Units(f.cases)
+	err := f.each(ctx, "learning the raters", before, func(i int, l *dataset.Loaded) error {
 		for k, e := range f.edges {
-			e.Add(l.ByRater(k), l.Image.Pix, l.Image.W)
+			e.Add(l.ByRater(k), l.Image.Pix, l.Image.W, statistics.Unit(1+units[i]))
 			if f.Add != nil {
 				f.Add(l, k)
 			}
@@ -135,7 +137,7 @@ const Fusing = "fusing"
 
 // fuseAll fuses the images until one fails.
 func (f *Study) fuseAll(ctx context.Context, before func(name, doing string)) error {
-	return f.each(ctx, Fusing, before, func(l *dataset.Loaded) error {
+	return f.each(ctx, Fusing, before, func(_ int, l *dataset.Loaded) error {
 		var rows []RaterRow
 		for k, class := range f.data.Classes {
 			fits := f.Fuse(l, k)
@@ -157,8 +159,8 @@ func (f *Study) fuseAll(ctx context.Context, before func(name, doing string)) er
 
 // each reads the images, and then does something with them, until one fails. The error names the
 // image or its files.
-func (f *Study) each(ctx context.Context, doing string, before func(name, doing string), do func(l *dataset.Loaded) error) error {
-	for _, c := range f.cases {
+func (f *Study) each(ctx context.Context, doing string, before func(name, doing string), do func(i int, l *dataset.Loaded) error) error {
+	for i, c := range f.cases {
 		before(c.Name, doing)
 		if err := ctx.Err(); err != nil {
 			return err
@@ -174,7 +176,7 @@ func (f *Study) each(ctx context.Context, doing string, before func(name, doing 
 				return fmt.Errorf("%s: %w", c.Image, err)
 			}
 		}
-		if err := do(l); err != nil {
+		if err := do(i, l); err != nil {
 			return err
 		}
 	}

@@ -93,7 +93,11 @@ func (s *Study) Document() *report.Document {
 		d.Lead = append(d.Lead, "prior of dawid-skene-prior, and network of max-mig: "+s.Network.Name)
 	}
 	for k, class := range s.data.Classes {
-		d.Lead = append(d.Lead, fmt.Sprintf("%s, edges: the line lies %.1f pixels inside the marks' mean (of an image of at most 256 a side)", class, s.Bias(k)))
+		e, is := s.Edges(k), "edges is the majority, over which no gain is shown"
+		if e.Helps() {
+			is = "edges gains over the majority"
+		}
+		d.Lead = append(d.Lead, fmt.Sprintf("%s: %s (Dice ×100 with raters left out: %s)", class, is, report.Signed(e.Gain, 100, 2)))
 	}
 	scores, raters := report.Part{Title: "Beside the truth"}, report.Part{Title: "The raters"}
 	for _, class := range s.data.Classes {
