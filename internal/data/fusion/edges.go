@@ -1,6 +1,7 @@
 package fusion
 
 import (
+	"image"
 	"math"
 	"slices"
 
@@ -14,22 +15,21 @@ import (
 //
 //	d(x) = Σ λ_m e_m(x) d_m(x) / Σ λ_m e_m(x),   inside where d > b
 //
-// The three factors are these:
+// The trust λ_m holds for the whole image. It is (1 + z²/4)^−2.5, where z is how many deviations the
+// mark's Dice with the fused marks lies below the median mark's. From z = 3 on it is 0: the mark is
+// thrown out.
 //
-//   - The trust λ_m holds for the whole image. It is (1 + z²/4)^−2.5, where z is how many
-//     deviations the mark's Dice with the fused marks lies below the median mark's. From z = 3 on
-//     it is 0: the mark is thrown out.
-//   - The edge e_m(x) is the mean steepness of the image around x on the mark's own line, which is
-//     lineOffset pixels within the mark. A line beside every edge counts less, and far from its
-//     line a mark counts as if along a faint edge.
-//   - b leaves as many pixels inside as the majority has. Neither marks nor edges say whether all
-//     people draw too wide: experts draw 1.4 to 2 pixels outside the steepest place, by image kind.
+// The edge e_m(x) is the mean steepness of the image around x on the mark's own line, which is
+// lineOffset pixels within the mark. A line beside every edge counts less, and far from its line a
+// mark counts as if along a faint edge. Steepness is the length of the gradient of the grey image
+// after a Gaussian blur of 1 pixel, in deviations of the grey a pixel. Pixels are those of images
+// scaled to 256 a side at most.
+//
+// b leaves as many pixels inside as the majority has. Neither marks nor edges say whether all people
+// draw too wide: experts draw 1.4 to 2 pixels outside the steepest place, by the kind of image.
 //
 // Learn leaves out one rater after another, and compares the left-out mark with what Edges and the
 // majority make of the others. Where Edges is not shown to be nearer, Fuse is the majority.
-//
-// Steepness is the length of the gradient of the grey image after a Gaussian blur of 1 pixel, in
-// deviations of the grey a pixel. Pixels are those of images scaled to 256 a side at most.
 type Edges struct {
 	gains []gain
 	// Gain is the mean Dice with left-out marks less the majority's, over groups of images.
@@ -53,13 +53,15 @@ const (
 
 // outlined is an image as Edges sees it: the box around all marks, by the raters who marked.
 type outlined struct {
-	left, top, width int // the box, in pixels of the image
-	step             int // by which the image is scaled down
-	area             int // of the majority
-	most             float64
-	marks, small     [][]uint8 // (H·W), (h·w) scaled down
-	patterns         []pattern
-	edges            [][]float64 // e (h·w)
+	box          image.Rectangle
+	width, small int       // of the box, in pixels of the image and scaled down
+	step         int       // by which the image is scaled down
+	area         int       // of the majority
+	most         float64   // distance, scaled down
+	marks        [][]uint8 // (H·W)
+	patterns     []pattern
+	distances    [][]float32 // (h·w) scaled down
+	edges        [][]float64 // (h·w) e
 }
 
 // Add compares Edges with the majority on an image (H, W, 3) of a unit. It needs three marks.
@@ -68,27 +70,28 @@ func (e *Edges) Add(marks [][]uint8, rgb []uint8, width int, unit statistics.Uni
 	if o == nil || len(o.marks) < 3 {
 		return
 	}
-	distances, gained := o.measure(o.small, 1), 0.
-	votes, middle := make([]int, len(o.small[0])), make([]float64, len(o.small[0]))
-	for m, mark := range o.small {
-		for i, v := range mark {
-			votes[i], middle[i] = votes[i]+int(v), middle[i]+float64(distances[m][i])
+	n, gained := len(o.distances[0]), 0.
+	small, votes, middle := make([][]uint8, len(o.marks)), make([]int, n), make([]float64, n)
+	for m, d := range o.distances {
+		small[m] = Thinned(o.marks[m], o.width, o.step)
+		for i, v := range small[m] {
+			votes[i], middle[i] = votes[i]+int(v), middle[i]+float64(d[i])
 		}
 	}
-	for m, mark := range o.small {
+	for m, mark := range small {
 		area, marked, both := 0, 0, 0
 		for i, v := range mark {
 			marked += int(v)
 			// the majority of the others; the mean outline decides a tie, which all do not have
-			lead := 2*(votes[i]-int(v)) - (len(o.small) - 1)
-			if lead > 0 || lead == 0 && middle[i] > float64(distances[m][i]) {
+			lead := 2*(votes[i]-int(v)) - (len(small) - 1)
+			if lead > 0 || lead == 0 && middle[i] > float64(o.distances[m][i]) {
 				area, both = area+1, both-int(v)
 			}
 		}
 		if area == 0 {
 			continue
 		}
-		d, _ := o.mean(distances, o.trust(m), 1)
+		d, _ := o.mean(o.distances, o.trust(m), 1)
 		b := level(d, area)
 		for i, v := range mark {
 			if d[i] > b {
@@ -97,7 +100,7 @@ func (e *Edges) Add(marks [][]uint8, rgb []uint8, width int, unit statistics.Uni
 		}
 		gained += 2 * float64(both) / float64(area+marked)
 	}
-	e.gains = append(e.gains, gain{unit, gained / float64(len(o.small))})
+	e.gains = append(e.gains, gain{unit, gained / float64(len(small))})
 }
 
 // Learn decides from the images that were added.
@@ -121,10 +124,13 @@ func (e *Edges) Fuse(marks [][]uint8, rgb []uint8, width int) *Fit {
 	}
 	if o == nil {
 		fit := Majority(marks)
-		fit.Weights = shares(marks, func() float64 { return 1 })
+		fit.Weights = shares(marks, slices.Repeat([]float64{1}, len(marks)))
 		return fit
 	}
-	distances, trust := o.measure(o.marks, o.step), o.trust(-1)
+	distances, trust := o.distances, o.trust(-1)
+	if o.step > 1 {
+		distances = measure(o.marks, o.width, o.most*float64(o.step))
+	}
 	d, all := o.mean(distances, trust, o.step)
 	b := level(d, o.area)
 	_, n := Present(marks)
@@ -132,18 +138,15 @@ func (e *Edges) Fuse(marks [][]uint8, rgb []uint8, width int) *Fit {
 	weights := make([]float64, len(o.marks))
 	for i, v := range d {
 		if v > b {
-			fit.Map[(o.top+i/o.width)*width+o.left+i%o.width] = 1
+			fit.Map[(o.box.Min.Y+i/o.width)*width+o.box.Min.X+i%o.width] = 1
 		}
 		if math.Abs(v-b) < float64(o.step) {
 			for m, e := range o.edges {
-				weights[m] += trust[m] * e[under(i, o.width, o.step)] / all[i]
+				weights[m] += trust[m] * e[o.under(i, o.step)] / all[i]
 			}
 		}
 	}
-	fit.Weights = shares(marks, func() (w float64) {
-		w, weights = weights[0], weights[1:]
-		return w
-	})
+	fit.Weights = shares(marks, weights)
 	fit.Raters = RatesOf(marks, fit.Map)
 	return fit
 }
@@ -155,13 +158,13 @@ func level(d []float64, above int) float64 {
 	return sorted[len(d)-above]
 }
 
-// shares are the weights of the marks, in turn, as shares of their sum; NaN without a mark.
-func shares(marks [][]uint8, next func() float64) []float64 {
-	all, sum := make([]float64, len(marks)), 0.
+// shares are the weights of those who marked as shares of their sum; NaN without a mark.
+func shares(marks [][]uint8, weights []float64) []float64 {
+	all, sum, next := make([]float64, len(marks)), 0., 0
 	for m, mark := range marks {
 		if all[m] = math.NaN(); mark != nil {
-			all[m] = next()
-			sum += all[m]
+			all[m] = weights[next]
+			sum, next = sum+all[m], next+1
 		}
 	}
 	for m := range all {
@@ -173,9 +176,7 @@ func shares(marks [][]uint8, next func() float64) []float64 {
 // outline is nil if the majority has no outline.
 func outline(marks [][]uint8, rgb []uint8, width int) *outlined {
 	given, n := Present(marks)
-	height := n / width
-	o := &outlined{step: StepOf(width, height), left: width, top: height}
-	right, bottom := 0, 0 // of the box; one pixel around all marks has each mark's whole outline
+	o := &outlined{step: StepOf(width, n/width)}
 	for i := range n {
 		votes := 0
 		for _, mark := range given {
@@ -184,43 +185,40 @@ func outline(marks [][]uint8, rgb []uint8, width int) *outlined {
 		if 2*votes > len(given) {
 			o.area++
 		}
-		if x, y := i%width, i/width; votes > 0 {
-			o.left, o.top, right, bottom = min(o.left, x-1), min(o.top, y-1), max(right, x+2), y+2
+		if x, y := i%width, i/width; votes > 0 { // with a pixel around: the whole outline of each mark
+			o.box = o.box.Union(image.Rect(x-1, y-1, x+2, y+2))
 		}
 	}
 	if o.area == 0 || o.area == n {
 		return nil
 	}
-	small := func(pixels int) int { return (pixels + o.step - 1) / o.step }
-	o.left, o.top, right, bottom = max(0, o.left)/o.step*o.step, max(0, o.top)/o.step*o.step, min(right, width), min(bottom, height)
-	o.width, o.most = right-o.left, math.Sqrt(float64(o.area)/math.Pi)/float64(o.step)
-	for _, mark := range given {
-		o.marks = append(o.marks, crop(mark, width, o.left, o.top, right, bottom))
-		o.small = append(o.small, Thinned(o.marks[len(o.marks)-1], o.width, o.step))
+	o.box = o.box.Intersect(image.Rect(0, 0, width, n/width))
+	o.box.Min = o.box.Min.Div(o.step).Mul(o.step)
+	end := image.Pt(o.step-1, o.step-1)
+	few := image.Rectangle{Min: o.box.Min.Div(o.step), Max: o.box.Max.Add(end).Div(o.step)}
+	o.width, o.small, o.most = o.box.Dx(), few.Dx(), math.Sqrt(float64(o.area)/math.Pi)/float64(o.step)
+	small := make([][]uint8, len(given))
+	for m, mark := range given {
+		o.marks = append(o.marks, crop(mark, width, o.box))
+		small[m] = Thinned(o.marks[m], o.width, o.step)
 	}
 	_, o.patterns = patterns(o.marks, len(o.marks[0]))
-	steep := crop(steepness(rgb, width, o.step), small(width), o.left/o.step, o.top/o.step, small(right), small(bottom))
-	o.edges = make([][]float64, len(given))
-	InParallel(len(given), func(m int) {
-		o.edges[m] = edge(Signed(o.small[m], small(o.width), o.most), steep, small(o.width))
-	})
+	o.distances, o.edges = measure(small, o.small, o.most), make([][]float64, len(given))
+	steep := crop(steepness(rgb, width, o.step), (width+o.step-1)/o.step, few)
+	InParallel(len(given), func(m int) { o.edges[m] = edge(o.distances[m], steep, o.small) })
 	return o
 }
 
-// crop cuts a box out of values.
-func crop[T any](values []T, width, left, top, right, bottom int) (few []T) {
-	for y := top; y < bottom; y++ {
-		few = append(few, values[y*width+left:y*width+right]...)
+func crop[T any](values []T, width int, box image.Rectangle) (inside []T) {
+	for y := box.Min.Y; y < box.Max.Y; y++ {
+		inside = append(inside, values[y*width+box.Min.X:y*width+box.Max.X]...)
 	}
-	return few
+	return inside
 }
 
-// measure returns the distances of marks whose pixels are step times as small as those of e.
-func (o *outlined) measure(marks [][]uint8, step int) [][]float32 {
+func measure(marks [][]uint8, width int, most float64) [][]float32 {
 	all := make([][]float32, len(marks))
-	InParallel(len(marks), func(m int) {
-		all[m] = Signed(marks[m], (o.width*step+o.step-1)/o.step, o.most*float64(step))
-	})
+	InParallel(len(marks), func(m int) { all[m] = Signed(marks[m], width, most) })
 	return all
 }
 
@@ -242,13 +240,9 @@ func edge(distances []float32, steepness []float64, width int) []float64 {
 // mean is d in a picture whose pixels are step times as small as those of e, and the weights' sum.
 func (o *outlined) mean(distances [][]float32, trust []float64, step int) (mean, all []float64) {
 	mean, all = make([]float64, len(distances[0])), make([]float64, len(distances[0]))
-	width := (o.width*step + o.step - 1) / o.step
 	for m, d := range distances {
-		if trust[m] == 0 {
-			continue
-		}
 		for i, v := range d {
-			w := trust[m] * o.edges[m][under(i, width, step)]
+			w := trust[m] * o.edges[m][o.under(i, step)]
 			mean[i], all[i] = mean[i]+w*float64(v), all[i]+w
 		}
 	}
@@ -258,10 +252,12 @@ func (o *outlined) mean(distances [][]float32, trust []float64, step int) (mean,
 	return mean, all
 }
 
-// under is the pixel of e at pixel i of a picture, width pixels wide, whose pixels are step times
-// as small.
-func under(i, width, step int) int {
-	return i/width/step*((width+step-1)/step) + i%width/step
+// under is the pixel of e at pixel i of a picture whose pixels are step times as small.
+func (o *outlined) under(i, step int) int {
+	if step == 1 {
+		return i
+	}
+	return i/o.width/step*o.small + i%o.width/step
 }
 
 // trust returns λ by rater, 0 for the one who is left out. It begins with the mean vote.
@@ -273,8 +269,7 @@ func (o *outlined) trust(without int) []float64 {
 		}
 	}
 	for range 5 {
-		all, inside := 0., 0.
-		both, marked := make([]float64, len(trust)), make([]float64, len(trust))
+		all, counts := 0., make([]Counts, len(trust))
 		for _, t := range trust {
 			all += t
 		}
@@ -283,15 +278,14 @@ func (o *outlined) trust(without int) []float64 {
 			for m, v := range p.marks {
 				fused += trust[m] * float64(v)
 			}
-			inside += fused * p.pixels
 			for m, v := range p.marks {
-				both[m] += fused * p.pixels * float64(v)
-				marked[m] += p.pixels * float64(v)
+				marked := p.pixels * float64(v)
+				counts[m].Add(Counts{Inside: fused * p.pixels, Marked: marked, Both: fused * marked})
 			}
 		}
 		var present, off []float64
-		for m := range dice {
-			if dice[m] = 2 * both[m] / (inside + marked[m]*all); m != without {
+		for m, c := range counts {
+			if dice[m] = 2 * c.Both / (c.Inside + c.Marked*all); m != without {
 				present = append(present, dice[m])
 			}
 		}
@@ -300,11 +294,8 @@ func (o *outlined) trust(without int) []float64 {
 			off = append(off, math.Abs(d-middle))
 		}
 		for m := range trust {
-			if m == without {
-				continue
-			}
 			z := max(0, middle-dice[m]) / (1.4826*metric.Median(off) + leastDeviation)
-			if trust[m] = math.Pow(1+z*z/4, -2.5); z > outlierDeviations {
+			if trust[m] = math.Pow(1+z*z/4, -2.5); z > outlierDeviations || m == without {
 				trust[m] = 0
 			}
 		}
@@ -343,27 +334,23 @@ func blurred(values []float64, width int, deviation float64) []float64 {
 	for k := range window {
 		window[k] /= sum
 	}
-	across, down, row := make([]float64, len(values)), make([]float64, len(values)), make([]float64, width+2*radius)
-	for y := range height {
-		for x := range row {
-			row[x] = values[y*width+min(max(x-radius, 0), width-1)]
-		}
-		for x := range width {
-			for k, w := range window {
-				across[y*width+x] += w * row[x+k]
+	for range 2 { // across and down: each time, rows become columns
+		row, blurred := make([]float64, width+2*radius), make([]float64, len(values))
+		for y := range height {
+			for x := range row {
+				row[x] = values[y*width+min(max(x-radius, 0), width-1)]
+			}
+			for x := range width {
+				sum := 0.
+				for k, w := range window {
+					sum += w * row[x+k]
+				}
+				blurred[x*height+y] = sum
 			}
 		}
+		values, width, height = blurred, height, width
 	}
-	for y := range height {
-		to := down[y*width : (y+1)*width]
-		for k, w := range window {
-			from := across[min(max(y+k-radius, 0), height-1)*width:][:width]
-			for x, v := range from {
-				to[x] += w * v
-			}
-		}
-	}
-	return down
+	return values
 }
 
 // StepOf is how many pixels of an image stand for one where raters are learned: its longer side is
