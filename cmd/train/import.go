@@ -63,7 +63,7 @@ func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) int
 	flags.Add("only with qubiq and nnunet", func(f *flag.FlagSet) {
 		cli.Parsed(f, &o.Channels, "channels", "`NUMBERS` of modalities: one becomes grey; three, separated by commas, become red, green and blue (default 1)", channels)
 		cli.Parsed(f, &o.Window, "window", "`LOW,HIGH`: the intensities that become black and white, such as -125,275 for CT (default each image's 0.5 and 99.5 percentiles)", window)
-		f.BoolVar(&o.AllSlices, "all-slices", false, "take every marked slice of a volume, and not only the slice with the most marks. The held-out fifth then shows people of the training images too")
+		f.BoolVar(&o.AllSlices, "all-slices", false, "take every marked slice of a volume, and not only the slice with the most marks. groups.csv keeps a volume together")
 	})
 	intro := importIntro
 	for _, l := range importer.Layouts() {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/stretchr/testify/assert"
@@ -377,8 +378,8 @@ func TestFunctionsInDocumentsExist(t *testing.T) {
 	assert.GreaterOrEqual(t, checked, 13)
 }
 
-// CITATION.cff has what version 1.2.0 of the format requires, the licence that LICENSE has, and the
-// authors that LICENSE names.
+// CITATION.cff has what version 1.2.0 of the format requires, the licence that LICENSE has, the
+// authors that LICENSE names, and as its version 0.0.DATE of the newest entry in CHANGELOG.md.
 func TestCitation(t *testing.T) {
 	_, root := tracked(t)
 	read := func(name string) string {
@@ -387,12 +388,19 @@ func TestCitation(t *testing.T) {
 		return string(data)
 	}
 	var c struct {
-		Version                 string `yaml:"cff-version"`
+		Format                  string `yaml:"cff-version"`
+		Version                 string
+		Released                string `yaml:"date-released"`
 		Message, Title, License string
 		Authors                 []struct{ Name string }
 	}
 	require.NoError(t, yaml.Unmarshal([]byte(read(".github/CITATION.cff")), &c))
-	require.Equal(t, "1.2.0", c.Version)
+	require.Equal(t, "1.2.0", c.Format)
+	changes := read("CHANGELOG.md")
+	year := regexp.MustCompile(`All dates are of (\d{4})`).FindStringSubmatch(changes)[1]
+	day, err := time.Parse("2 January 2006", regexp.MustCompile(`(?m)^## (.*)$`).FindStringSubmatch(changes)[1]+" "+year)
+	require.NoError(t, err)
+	require.Equal(t, []string{day.Format("0.0.20060102"), day.Format(time.DateOnly)}, []string{c.Version, c.Released})
 	require.NotEmpty(t, c.Message)
 	require.Equal(t, "MrPrism", c.Title)
 	require.Len(t, c.Authors, 1)

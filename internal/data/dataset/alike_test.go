@@ -10,6 +10,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -108,6 +110,37 @@ func TestNamesOfOnePatient(t *testing.T) {
 		}
 		assert.Len(t, findingsOf(t, check(t, dir), dir, KindGroup), want, form)
 	}
+}
+
+// Slices of two patients are few families, and yet of patients, also if a split keeps these apart. A
+// groups.csv that names no image of the folder is refused, and one without lines warned of.
+func TestSlicesOfFewPatients(t *testing.T) {
+	dir := write(t, 10)
+	for i := range 10 {
+		for _, path := range slices.Concat(glob(t, dir, "images", name(i)+".*"), glob(t, dir, "raters", "*", "*", name(i)+".*")) {
+			require.NoError(t, os.Rename(path, filepath.Join(filepath.Dir(path), fmt.Sprintf("p%d_slice%d.png", i/5, i%5))))
+		}
+	}
+	found := findingsOf(t, check(t, dir), dir, KindGroup)
+	require.Len(t, found, 1)
+	require.Contains(t, found[0], `"p0_slice0" and "p0_slice4" are on two sides of the split`)
+	split := `{"train": ["p0_slice0", "p0_slice1", "p0_slice2", "p0_slice3", "p0_slice4"], "test": ["p1_slice0", "p1_slice1", "p1_slice2", "p1_slice3", "p1_slice4"]}`
+	put(t, filepath.Join(dir, SplitFile), []byte(split))
+	found = findingsOf(t, check(t, dir), dir, KindGroup)
+	require.Len(t, found, 1)
+	require.Contains(t, found[0], "without it intervals count each image as a patient")
+	put(t, filepath.Join(dir, GroupsFile), []byte("name,group\n"))
+	require.Contains(t, strings.Join(findingsOf(t, check(t, dir), dir, KindGroup), "\n"), "gives 10 of 10 images no group")
+	put(t, filepath.Join(dir, GroupsFile), []byte("name,group\nq0_slice0,q0\nq1_slice0,q1\n"))
+	r := check(t, dir)
+	require.True(t, r.Failed())
+	require.Contains(t, strings.Join(findingsOf(t, r, dir, KindFault), "\n"), `names images that are not there (2), such as "q0_slice0" in line 2`)
+}
+
+func glob(t *testing.T, parts ...string) []string {
+	found, err := filepath.Glob(filepath.Join(parts...))
+	require.NoError(t, err)
+	return found
 }
 
 func TestFamily(t *testing.T) {

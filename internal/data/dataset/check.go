@@ -196,10 +196,12 @@ func family(name string) string {
 	return start
 }
 
-// families warns if images without a group, on both sides of the split, are called as if they showed
-// one person.
+// families warns if images without a group are called as if they showed one person. Few families
+// may be kinds of images, but slices are of somebody.
 func (r *Report) families(d *Dataset) {
-	first, several, across := map[string]Case{}, map[string]bool{}, []string(nil)
+	first, several := map[string]Case{}, map[string]bool{}
+	var across, alike []string
+	slice := false
 	for _, c := range d.Cases {
 		start := family(c.Name)
 		if start == "" || c.Group != "" || c.Part == Unlisted {
@@ -211,12 +213,18 @@ func (r *Report) families(d *Dataset) {
 			first[start] = c
 			continue
 		}
-		if several[start] = true; c.Part != other.Part {
+		several[start], alike = true, append(alike, other.Name, c.Name)
+		slice = slice || strings.Contains(strings.ToLower(c.Name), "slice")
+		if c.Part != other.Part {
 			across = append(across, other.Name, c.Name)
 		}
 	}
-	if len(across) > 0 && len(several) >= HoldOut { // fewer are kinds of images
+	switch {
+	case !slice && len(several) < HoldOut:
+	case len(across) > 0:
 		warn(&r.Findings, KindGroup, "", "%q and %q are on two sides of the split, and their names look like those of one patient: if they are, write %s", across[0], across[1], GroupsFile)
+	case len(alike) > 0:
+		warn(&r.Findings, KindGroup, "", "the names of %q and %q look like those of one patient: if they are, write %s; without it intervals count each image as a patient", alike[0], alike[1], GroupsFile)
 	}
 }
 

@@ -177,7 +177,8 @@ func (t *target) finish(s *Summary, source string) error {
 			return err
 		}
 	}
-	err := errors.Join(t.writeTable("marks.csv", []string{"name", "rater", "class", "origin", "decided"}, s.origins), t.writeTable(dataset.AffinesFile, []string{"name", "affine"}, s.affines))
+	err := errors.Join(t.writeTable("marks.csv", []string{"name", "rater", "class", "origin", "decided"}, s.origins), t.writeTable(dataset.AffinesFile, []string{"name", "affine"}, s.affines),
+		t.writeTable(dataset.GroupsFile, []string{"name", "group"}, s.groups))
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
+	"mrprism/internal/files/dicom"
 	"mrprism/internal/files/imageio"
 )
 
@@ -75,8 +76,8 @@ type Summary struct {
 	Skipped []Skip
 	Split   dataset.Split // the published one, of the written images; empty if there is none
 
-	origins, affines [][]string // lines of marks.csv and affines.csv
-	areas            []int      // by class: pixels of all masks
+	origins, affines, groups [][]string // lines of marks.csv, affines.csv and groups.csv
+	areas                    []int      // by class: pixels of all masks
 }
 
 // Skip is a file, or a folder of files, that was not taken.
@@ -135,6 +136,7 @@ type picture struct {
 	name  string
 	file  string // of the image in the source
 	image *imageio.Image
+	group string      // images of one person, such as slices, have the same; or empty
 	masks [][][]uint8 // (M, K) of (H, W), 0 or 1; nil if the label is missing
 
 	origins [][]string // lines of marks.csv
@@ -207,6 +209,9 @@ func (s *Summary) run(ctx context.Context, t *target, jobs []job, o *Options) er
 				left = append(left, Skip{p.file, reason})
 				continue
 			}
+			if h, _ := p.image.Header.(*dicom.Header); h.Patient() != "" {
+				p.group = "patient-" + sumOf([]byte(h.Patient()))[:8] // and not who it is
+			}
 			p.shrink(o.Longest)
 			if err := t.write(p, s.Raters, s.Classes); err != nil {
 				return err
@@ -227,6 +232,9 @@ func (s *Summary) count(p picture, part dataset.Part) {
 	list := map[dataset.Part]*[]string{dataset.ForTraining: &s.Split.Train, dataset.ForValidation: &s.Split.Validation, dataset.ForTest: &s.Split.Test}[part]
 	*list = append(*list, p.name)
 	s.origins = append(s.origins, p.origins...)
+	if p.group != "" {
+		s.groups = append(s.groups, []string{p.name, p.group})
+	}
 	if p.affine != "" {
 		s.affines = append(s.affines, []string{p.name, p.affine})
 	}

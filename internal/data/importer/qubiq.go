@@ -249,8 +249,7 @@ func (c *qubiqCase) plane(o *Options, name string, v *nifti.Volume, masks [][]*n
 }
 
 // slices makes a picture of the volume's slice with the most marks. The slices lie across the
-// volume's shortest axis. With AllSlices it makes a picture of every marked slice. Held-out images
-// and training images can then show the same people.
+// volume's shortest axis. With AllSlices it makes a picture of every marked slice, all of one group.
 func (c *qubiqCase) slices(o *Options, name string, v *nifti.Volume, masks [][]*nifti.Volume) (pictures []picture) {
 	lengths := []int{v.W, v.H, v.D}
 	shortest := slices.Min(lengths)
@@ -273,6 +272,9 @@ func (c *qubiqCase) slices(o *Options, name string, v *nifti.Volume, masks [][]*
 		values, w, h := v.Slice(axis, i)
 		image := &imageio.Image{W: w, H: h, Pix: o.pixels([][]float32{values})}
 		p := picture{name: fmt.Sprintf("%s-slice%03d", name, i+1), file: c.image, image: image, masks: rows}
+		if o.AllSlices {
+			p.group = name
+		}
 		if axis == 2 { // a step to another slice is none in the plane
 			p.affine = v.Place.String()
 		}

@@ -247,6 +247,7 @@ func TestQUBIQOfVolumes(t *testing.T) {
 	_, loaded := load(t, o.Destination)
 	require.Len(t, loaded, 1)
 	assert.Equal(t, "case1-1-slice003", loaded[0].Name, "where most is marked")
+	assert.Empty(t, loaded[0].Group)
 	assert.Equal(t, []int{h, d}, []int{loaded[0].W, loaded[0].H})
 	for i, v := range loaded[0].Masks[1][0] {
 		assert.Equal(t, i%h >= 2 && i%h < 5 && i/h >= 1 && i/h < 3, v == 1)
@@ -258,6 +259,7 @@ func TestQUBIQOfVolumes(t *testing.T) {
 	_, loaded = load(t, o.Destination)
 	require.Len(t, loaded, 2)
 	assert.Equal(t, "case1-1-slice002", loaded[0].Name)
+	assert.Equal(t, []string{"case1-1", "case1-1"}, []string{loaded[0].Group, loaded[1].Group}, "no split parts them")
 	o.Destination += "channels"
 	o.Channels = []int{2}
 	_, err = qubiq.Run(t.Context(), o)

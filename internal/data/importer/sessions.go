@@ -309,6 +309,9 @@ func (g *graded) read() ([]picture, []Skip) {
 		return nil, []Skip{{g.name, err.Error()}}
 	}
 	p := picture{name: g.name, file: from, image: img}
+	if g.slice > 0 {
+		p.group = "file-" + g.sum[:8]
+	}
 	drawings, origins, left := g.drawings(img.W, img.H)
 	p.origins = origins
 	for _, row := range drawings {

@@ -18,6 +18,7 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/files/dicom/dicomtest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -337,4 +338,30 @@ func TestHostileSessions(t *testing.T) {
 			assert.Contains(t, skipped, one.says, name)
 		}
 	}
+}
+
+// Images of one patient are a group, by DICOM's Patient ID, which the data set does not name.
+func TestSessionsOfPatients(t *testing.T) {
+	source := t.TempDir()
+	var readings []fields
+	for i, patient := range []string{"MRN-0042", "MRN-0043", "MRN-0042"} {
+		data, study := dicomtest.Grey(40, 30, slices.Repeat([]uint8{uint8(i), 9}, 600)), []byte("\x20\x00\x0d\x00UI")
+		at := bytes.Index(data, study)
+		data = slices.Insert(data, at, append([]byte{0x10, 0, 0x20, 0, 'L', 'O', byte(len(patient)), 0}, patient...)...)
+		name := fmt.Sprintf("eye%d.dcm", i)
+		put(t, data, source, name)
+		readings = append(readings, read(data, name, "accepted", fields{"masks": shown}))
+	}
+	writeSession(t, filepath.Join(source, "ann.mrprism"), "ann", "2026-11-27", readings, map[string][]byte{"masks/1_1.png": greys(t, 40, 30, 255), "masks/1_2.png": greys(t, 40, 30, 0)}, nil)
+	destination := filepath.Join(t.TempDir(), "ours")
+	_, err := FromSessions.Run(t.Context(), Options{Source: source, Destination: destination})
+	require.NoError(t, err)
+	d, _ := load(t, destination)
+	require.Len(t, d.Cases, 3)
+	assert.Equal(t, d.Cases[0].Group, d.Cases[2].Group)
+	assert.NotEqual(t, d.Cases[0].Group, d.Cases[1].Group)
+	assert.Regexp(t, "^patient-[0-9a-f]{8}$", d.Cases[0].Group)
+	text, err := os.ReadFile(filepath.Join(destination, dataset.GroupsFile))
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), "MRN")
 }

@@ -97,6 +97,14 @@ func (h *Header) Eye() string {
 	return h.eye
 }
 
+// Patient is the Patient ID (0010,0020); empty if the file has none.
+func (h *Header) Patient() string {
+	if h == nil {
+		return ""
+	}
+	return h.identity[0x00100020]
+}
+
 // short is a copy of a text, or empty if the text is longer than most.
 func (p *parser) short(tag uint32, most int) string {
 	if v := p.found[tag]; len(v) <= most {
