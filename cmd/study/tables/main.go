@@ -13,7 +13,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
-	"strings"
 )
 
 func main() {
@@ -22,11 +21,10 @@ func main() {
 	flag.StringVar(&r.shared, "data", "../shared/data", "`FOLDER` of the data sets")
 	flag.IntVar(&r.steps, "steps", 600, "`STEPS` of each training")
 	flag.IntVar(&r.seeds, "seeds", 3, "`NUMBER` of seeds")
-	match := flag.String("match", "", "train only what matches the `REGEXP`, of names such as bubil-cells/wdnet-seed1. NAME-time trains for as long as the mean vote trains, and only if the REGEXP has \"time\"")
+	match := flag.String("match", "", "train only what matches the `REGEXP`, of names such as bubil-cells/wdnet-seed1")
 	flag.StringVar(&r.scores, "scores", "cmd/study/tables/scores", "`FOLDER` of the scores of each image, which stay; what is there is not trained again")
 	only := flag.Bool("write", false, "train and score nothing: write the tables of what there is")
 	flag.Parse()
-	r.equalTime = strings.Contains(*match, "time")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	chosen, err := regexp.Compile(*match)
@@ -45,17 +43,15 @@ func main() {
 // runs lists the runs of a data set and a seed, each once, the mean vote first.
 func (r *runner) runs(d data, seed int) (list []run) {
 	seen := map[string]bool{}
-	for _, equal := range []bool{false, true} {
-		for _, t := range tables() {
-			if !t.covers(d) {
-				continue
-			}
-			for _, e := range t.rows {
-				x := run{data: d, entry: e, seed: seed, time: equal}
-				if !seen[x.name()] && d.suits(e) && !(equal && !(r.equalTime && e.slower())) {
-					seen[x.name()] = true
-					list = append(list, x)
-				}
+	for _, t := range tables() {
+		if !t.covers(d) {
+			continue
+		}
+		for _, e := range t.rows {
+			x := run{data: d, entry: e, seed: seed}
+			if !seen[x.name()] && d.suits(e) {
+				seen[x.name()] = true
+				list = append(list, x)
 			}
 		}
 	}

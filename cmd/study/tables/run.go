@@ -3,10 +3,8 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -33,31 +31,20 @@ type runner struct {
 	out, shared, programs string
 	scores                string // folder of kept scores
 	steps, seeds          int
-	equalTime             bool
 	nice                  []string // what stands before train
 }
 
 const ended = "ended"
-
-// equalTime ends the name of a row that trains as long as the mean vote.
-const equalTime = "-time"
 
 // run is a training: a row, on data, with a seed.
 type run struct {
 	data
 	entry
 	seed   int
-	time   bool // as long as the mean vote trains, and not as many steps
-	member int  // which network of an ensemble, from 1 on; 0: the whole, or no ensemble
+	member int // which network of an ensemble, from 1 on; 0: the whole, or no ensemble
 }
 
-func (r run) name() string {
-	name := r.entry.name
-	if r.time {
-		name += equalTime
-	}
-	return fmt.Sprintf("%s-seed%d", name, r.seed)
-}
+func (r run) name() string { return fmt.Sprintf("%s-seed%d", r.entry.name, r.seed) }
 
 // folder holds a training; of an ensemble, the folders of its members.
 func (r *runner) folder(x run) string {
@@ -157,22 +144,11 @@ func (r *runner) fused(ctx context.Context, d data, seed int, source, fusion str
 	return filepath.Join(folder, fusion), r.call(ctx, nil, "evaluate", append(args, split...)...)
 }
 
-// noticeable is how much longer than the mean vote's a step has to take for a run of equal time to
-// differ from that of equal steps.
-const noticeable = 1.1
-
-// train trains a run, or goes on with it. A run of equal time that would be that of equal steps it
-// leaves out.
+// train trains a run, or goes on with it.
 func (r *runner) train(ctx context.Context, x run) error {
 	folder := r.folder(x)
 	if _, err := os.Stat(filepath.Join(folder, ended)); err == nil {
 		return nil
-	}
-	if x.time {
-		slowness, err := r.slowness(x)
-		if err != nil || slowness < noticeable {
-			return err
-		}
 	}
 	if x.networks > 0 {
 		for _, member := range x.members() {
@@ -208,13 +184,6 @@ func (r *runner) arguments(ctx context.Context, x run) ([]string, error) {
 	}
 	learned := len(all) - len(all)/dataset.HoldOut
 	steps := float64(cmp.Or(x.steps, r.steps) * max(1, x.longer))
-	if x.time {
-		slowness, err := r.slowness(x)
-		if err != nil {
-			return nil, err
-		}
-		steps /= slowness
-	}
 	epochs := max(1, int(math.Round(steps/math.Ceil(float64(learned)/images))))
 	args := []string{
 		"-data", source, "-config", "compact", "-phases", fmt.Sprintf("%d:%d", x.side, epochs), "-batch", strconv.Itoa(images), "-seed", strconv.Itoa(x.seed),
@@ -250,81 +219,6 @@ func (r *runner) arguments(ctx context.Context, x run) ([]string, error) {
 		args = append(args, "-labels", labels)
 	}
 	return args, nil
-}
-
-// slowness is how much longer a step of a row takes than one of the mean vote, by the runs of equal
-// steps.
-func (r *runner) slowness(x run) (float64, error) {
-	x.time = false
-	own, err := r.seconds(x)
-	if err != nil {
-		return 0, err
-	}
-	x.entry = meanVote
-	base, err := r.seconds(x)
-	return own / base, err
-}
-
-// seconds is the time of a step of a run that has ended, or whose scores are kept.
-func (r *runner) seconds(x run) (float64, error) {
-	kept, err := r.kept(x.data)
-	if err != nil {
-		return 0, err
-	}
-	for _, s := range kept {
-		if s.method == x.entry.name && s.seed == x.seed {
-			return s.seconds, nil
-		}
-	}
-	return took(r.folder(x))
-}
-
-// took is the time of a step of the network in a folder, or of all networks of an ensemble.
-func took(folder string) (sum float64, err error) {
-	members, err := filepath.Glob(filepath.Join(folder, "[0-9]", "log.jsonl"))
-	if err != nil || len(members) == 0 {
-		return stepTime(filepath.Join(folder, "log.jsonl"))
-	}
-	for _, path := range members {
-		seconds, err := stepTime(path)
-		if err != nil {
-			return 0, err
-		}
-		sum += seconds
-	}
-	return sum, nil
-}
-
-// stepTime estimates the seconds that a step takes on an idle machine. It splits the log into ten
-// parts and averages the fastest step of each. Recipes have steps of two kinds: the mean over the
-// parts counts each kind by its share.
-func stepTime(path string) (float64, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer file.Close()
-	var all []float64
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var l struct {
-			Seconds float64 `json:"seconds"`
-		}
-		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
-			return 0, fmt.Errorf("%s: %w", file.Name(), err)
-		}
-		all = append(all, l.Seconds)
-	}
-	const parts = 10
-	if len(all) < parts {
-		return 0, fmt.Errorf("%s has only %d steps", file.Name(), len(all))
-	}
-	sum := 0.0
-	for i := range parts {
-		sum += slices.Min(all[i*len(all)/parts : (i+1)*len(all)/parts])
-	}
-	return sum / parts, lines.Err()
 }
 
 // compare scores the runs of a data set and a seed that have ended. The first is what the others

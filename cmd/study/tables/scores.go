@@ -28,7 +28,6 @@ type score struct {
 	class, method, figure string
 	seed                  int
 	kept                  string             // when it came, such as 2026-11-28 12:07; of old ones, by the history of commits
-	seconds               float64            // of a step, as the run's log has it
 	of                    map[string]float64 // by image, or by patient; one lacks it where the figure is undefined
 }
 
@@ -63,7 +62,7 @@ func (d data) figures() []figure {
 }
 
 // known are the columns of a file of scores before those of the images.
-var known = []string{"class", "method", "seed", "kept", "step_seconds", "figure"}
+var known = []string{"class", "method", "seed", "kept", "figure"}
 
 func (r *runner) scoresFile(d data) string { return filepath.Join(r.scores, d.name+".csv") }
 
@@ -78,10 +77,7 @@ func (r *runner) kept(d data) (all []score, err error) {
 	}
 	for _, row := range rows {
 		s := score{class: row["class"], method: row["method"], figure: row["figure"], kept: row["kept"], of: map[string]float64{}}
-		var failed [2]error
-		s.seed, failed[0] = strconv.Atoi(row["seed"])
-		s.seconds, failed[1] = strconv.ParseFloat(row["step_seconds"], 64)
-		if err := errors.Join(failed[:]...); err != nil {
+		if s.seed, err = strconv.Atoi(row["seed"]); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.scoresFile(d), err)
 		}
 		for name, text := range row {
@@ -138,7 +134,6 @@ func (s score) is(other score) bool {
 
 // scored are the scores in rows of a comparison.
 func (r *runner) scored(d data, seed int, rows []map[string]string) (added []score, err error) {
-	seconds := map[string]float64{}
 	at := map[[3]string]int{}
 	var sums, counts []map[string]float64 // by added score and unit
 	units, err := r.units(d)
@@ -147,11 +142,6 @@ func (r *runner) scored(d data, seed int, rows []map[string]string) (added []sco
 	}
 	for _, row := range rows {
 		method := row["method"]
-		if seconds[method] == 0 {
-			if seconds[method], err = took(filepath.Join(r.out, d.name, fmt.Sprintf("%s-seed%d", method, seed))); err != nil {
-				return nil, err
-			}
-		}
 		unit := cmp.Or(units[row["image"]], row["image"])
 		for _, f := range d.figures() {
 			k := [3]string{row["class"], method, f.name}
@@ -159,7 +149,7 @@ func (r *runner) scored(d data, seed int, rows []map[string]string) (added []sco
 			if !there {
 				i = len(added)
 				sums, counts = append(sums, map[string]float64{}), append(counts, map[string]float64{})
-				at[k], added = i, append(added, score{row["class"], method, f.name, seed, time.Now().UTC().Format("2006-01-02 15:04"), seconds[method], map[string]float64{}})
+				at[k], added = i, append(added, score{row["class"], method, f.name, seed, time.Now().UTC().Format("2006-01-02 15:04"), map[string]float64{}})
 			}
 			if v, err := strconv.ParseFloat(row[f.name], 64); err == nil { // otherwise it is undefined in this image
 				sums[i][unit] += v
@@ -205,7 +195,7 @@ func (r *runner) keep(d data, all []score) error {
 	names := slices.Sorted(maps.Keys(images))
 	lines := [][]string{append(slices.Clone(known), names...)}
 	for _, s := range all {
-		line := []string{s.class, s.method, strconv.Itoa(s.seed), s.kept, fmt.Sprintf("%.3f", s.seconds), s.figure}
+		line := []string{s.class, s.method, strconv.Itoa(s.seed), s.kept, s.figure}
 		for _, name := range names {
 			text := ""
 			if v, there := s.of[name]; there {

@@ -20,18 +20,13 @@ import (
 	"mrprism/weights/disk"
 )
 
-// writeComparison writes a comparison of two images, and the logs of the runs that it scores.
+// writeComparison writes a comparison of two images.
 func writeComparison(t *testing.T, r *runner, d data, seed int, rows ...string) {
 	t.Helper()
 	folder := r.compared(d, seed)
 	require.NoError(t, os.MkdirAll(folder, 0o755))
 	text := "\ufefffolder,image,class,method,pass,soft_dice,brier,ece\n" + strings.Join(rows, "\n") + "\n"
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "cases.csv"), []byte(text), 0o644))
-	for _, row := range rows {
-		run := filepath.Join(r.out, d.name, fmt.Sprintf("%s-seed%d", strings.Split(row, ",")[3], seed))
-		require.NoError(t, os.MkdirAll(run, 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(run, "log.jsonl"), []byte(strings.Repeat("{\"seconds\": 0.25}\n", 20)), 0o644))
-	}
 }
 
 // Scores stay when the folder of trainings goes, and new ones join them. Of several passes the last
@@ -69,11 +64,8 @@ func TestScoresStay(t *testing.T) {
 	done, err := r.done(d)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]bool{"mean-vote-seed1": true, "mean-vote-seed2": true, "paper-seed1": true}, done)
-	seconds, err := r.seconds(run{data: d, entry: paper, seed: 1})
-	require.NoError(t, err)
-	assert.Equal(t, 0.25, seconds)
 
-	require.NoError(t, os.WriteFile(r.scoresFile(d), []byte("class,method,seed,step_seconds,figure,a\ndisc,paper,one,0.1,ece,0.1\n"), 0o644))
+	require.NoError(t, os.WriteFile(r.scoresFile(d), []byte("class,method,seed,kept,figure,a\ndisc,paper,one,1,ece,0.1\n"), 0o644))
 	_, err = r.kept(d)
 	assert.ErrorContains(t, err, "hearts.csv")
 }
@@ -128,8 +120,6 @@ func TestFolds(t *testing.T) {
 	var s dataset.Split
 	require.NoError(t, json.Unmarshal(text, &s))
 	assert.Equal(t, []string{"00", "03", "06", "07"}, s.Test, "the first and the sixth of nine patients")
-	log := strings.Repeat("{\"seconds\":1}\n", 10)
-	require.NoError(t, disk.WriteFile(r.out, "patients/m-seed1/log.jsonl", []byte(log)))
 	scores, err := r.scored(d, 1, []map[string]string{
 		{"image": "00", "class": "heart", "method": "m", "soft_dice": "0.5"}, {"image": "03", "class": "heart", "method": "m", "soft_dice": "0.7"},
 		{"image": "08", "class": "heart", "method": "m", "soft_dice": "0.9"},
@@ -138,8 +128,7 @@ func TestFolds(t *testing.T) {
 	assert.InDeltaMapValues(t, map[string]float64{"p": 0.6, "08": 0.9}, scores[0].of, 1e-9)
 }
 
-// An ensemble is the mean of its networks, which have seeds of their own; a step of it takes as long
-// as one of each.
+// An ensemble is the mean of its networks, which have seeds of their own.
 func TestEnsemble(t *testing.T) {
 	r := &runner{out: t.TempDir(), programs: t.TempDir()}
 	x := run{data: data{name: "hearts"}, entry: ensemble, seed: 2}
@@ -149,13 +138,8 @@ func TestEnsemble(t *testing.T) {
 		assert.Equal(t, folder, r.folder(member))
 		assert.Contains(t, strings.Split(r.weights(x), "+"), filepath.Join(folder, "model.f32.safetensors"))
 		seeds[member.args[len(member.args)-1]] = true
-		require.NoError(t, os.MkdirAll(folder, 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(folder, "log.jsonl"), []byte(strings.Repeat("{\"seconds\": 0.25}\n", 20)), 0o644))
 	}
 	assert.Len(t, seeds, 5)
-	seconds, err := r.seconds(x)
-	require.NoError(t, err)
-	assert.Equal(t, 1.25, seconds)
 }
 
 // A run of three times the steps has three times the epochs.

@@ -106,7 +106,7 @@ func TestFamilySentences(t *testing.T) {
 	small, later := 0, 0
 	for _, x := range family {
 		require.GreaterOrEqual(t, x.delta.Runs, metrics.LeastRuns)
-		require.NotEqual(t, ours.name, x.method)
+		require.NotEqual(t, ours.name, x.name)
 		if x.delta.P < .05 {
 			small++
 		}

@@ -102,8 +102,8 @@ func families(t *testing.T) (all []family) {
 			f, seen := family{name: d.name + " " + class}, map[string]bool{}
 			for _, table := range tables() {
 				for _, x := range compared(table, d, class, scores) {
-					id := x.method + " " + x.to.name
-					if differences := scores.differences(key{class, x.method, primary.name}, key{class, x.to.name, primary.name}); table.covers(d) && x.delta.Runs > 1 && x.delta.Mean != 0 && !seen[id] {
+					id := x.name + " " + x.to.name
+					if differences := scores.differences(key{class, x.name, primary.name}, key{class, x.to.name, primary.name}); table.covers(d) && x.delta.Runs > 1 && x.delta.Mean != 0 && !seen[id] {
 						var c component
 						c, f.images = estimated(differences, d.folder != "")
 						f.rows, seen[id] = append(f.rows, c), true

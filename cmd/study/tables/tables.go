@@ -100,7 +100,7 @@ func (r *runner) overview() (graphs.Grid, error) {
 	return grid, nil
 }
 
-// cellsOf are the differences of a table's rows of equal steps, by short name.
+// cellsOf are the differences of a table's rows, by short name.
 func cellsOf(t table, d data, class string, all results) map[string]graphs.GridCell {
 	cells := map[string]graphs.GridCell{}
 	rows := compared(t, d, class, all)
@@ -169,7 +169,7 @@ func (r *runner) family() (all []row, err error) {
 		for _, class := range classes {
 			for _, t := range tables() {
 				for _, x := range compared(t, d, class, scores) {
-					twin := x.method == ours.name && scores[key{class, sharp.name, primary.name}] != nil
+					twin := x.name == ours.name && scores[key{class, sharp.name, primary.name}] != nil
 					if t.covers(d) && !math.IsNaN(x.delta.P) && !twin && !slices.ContainsFunc(all, x.equals) {
 						all, p = append(all, x), append(p, x.delta.P)
 					}
@@ -186,7 +186,7 @@ func (r *runner) family() (all []row, err error) {
 
 // equals says whether two rows have the same difference.
 func (x row) equals(y row) bool {
-	return x.data.name == y.data.name && x.class == y.class && x.method == y.method && x.to.name == y.to.name
+	return x.data.name == y.data.name && x.class == y.class && x.name == y.name && x.to.name == y.to.name
 }
 
 // written writes rows as CSV, with the means of further figures. README.md beside the tables
@@ -211,11 +211,8 @@ func (x row) cells(further []figure) []any {
 	if x.data.truth {
 		reference = "truth"
 	}
-	if strings.HasSuffix(x.method, equalTime) {
-		title += ", equal time"
-	}
 	cells := []any{x.data.title(), x.data.side, x.class, reference, title, own.Runs, primary.scaled(own.Within(0, 1))}
-	if x.entry.name == x.to.name && x.method == x.entry.name {
+	if x.name == x.to.name {
 		cells = append(cells, "", "", "", (*metric.Interval)(nil), "", "")
 	} else {
 		cells = append(cells, plainly(x.to.title), x.delta.Runs, x.look, primary.scaled(x.delta.Interval), math.Round(1e4*x.delta.P)/1e4, math.Round(1e4*x.holm)/1e4)
@@ -232,7 +229,7 @@ func (x row) cells(further []figure) []any {
 
 // values are a figure of the row over seeds and images.
 func (x row) values(f figure) metrics.Estimate {
-	return metrics.OverRuns(x.scores.values(key{x.class, x.method, f.name}))
+	return metrics.OverRuns(x.scores.values(key{x.class, x.name, f.name}))
 }
 
 // scaled is an interval in the unit of the figure, with a digit more than people read.
@@ -257,7 +254,6 @@ type row struct {
 	entry
 	data   data
 	class  string
-	method string
 	scores results
 	to     entry            // the first row
 	delta  metrics.Estimate // of soft Dice to it
@@ -271,27 +267,22 @@ func compared(t table, d data, class string, all results) (rows []row) {
 		return nil
 	}
 	for _, e := range t.rows {
-		for _, ending := range []string{"", equalTime} {
-			if all[key{class, e.name + ending, primary.name}] != nil {
-				rows = append(rows, row{entry: e, data: d, class: class, method: e.name + ending, scores: all, to: t.rows[0]})
-			}
+		if all[key{class, e.name, primary.name}] != nil {
+			rows = append(rows, row{entry: e, data: d, class: class, scores: all, to: t.rows[0]})
 		}
 	}
 	for i := range rows {
-		x, first := &rows[i], key{class, rows[0].method, primary.name}
-		own := key{class, x.method, primary.name}
+		x, first := &rows[i], key{class, rows[0].name, primary.name}
+		own := key{class, x.name, primary.name}
 		x.delta, x.look, x.holm = metrics.OverRuns(all.differences(own, first)), all.firstLook(own, first), math.NaN()
 	}
 	return rows
 }
 
-// effects are the rows of the picture: those of equal steps.
+// effects are the rows of the picture.
 func effects(rows []row) (list []graphs.Row) {
 	for _, x := range rows[1:] {
-		if strings.HasSuffix(x.method, equalTime) {
-			continue
-		}
-		e := graphs.Row{Name: short(x.method), Estimate: 100 * x.delta.Mean, Low: math.NaN(), High: math.NaN()}
+		e := graphs.Row{Name: short(x.name), Estimate: 100 * x.delta.Mean, Low: math.NaN(), High: math.NaN()}
 		if x.delta.Low != nil {
 			e.Low, e.High = 100**x.delta.Low, 100**x.delta.High
 		}

@@ -15,18 +15,18 @@ import (
 // A table has the rows that have scores, each beside the first, and a picture of the differences.
 func TestTables(t *testing.T) {
 	r := &runner{out: t.TempDir(), scores: t.TempDir(), seeds: 3, steps: 600}
-	require.NoError(t, os.WriteFile(filepath.Join(r.scores, "bubil-cells.csv"), []byte(`class,method,seed,kept,step_seconds,figure,a,b,c
-cell,mean-vote,1,1,0.1,soft_dice,0.80,0.70,0.60
-cell,mean-vote,1,1,0.1,ece,0.10,0.10,0.10
-cell,mean-vote,1,1,0.1,brier,0.20,0.20,0.20
-cell,mean-vote,2,1,0.1,soft_dice,0.80,0.70,0.60
-cell,mean-vote,3,1,0.1,soft_dice,0.80,0.70,0.60
-cell,wdnet,1,1,0.1,soft_dice,0.84,0.74,0.66
-cell,wdnet,2,1,0.1,soft_dice,0.84,0.74,0.62
-cell,wdnet,3,2,0.1,soft_dice,0.84,0.74,0.64
-cell,cl,1,1,0.1,soft_dice,0.99,0.98,0.97
-cell,wdnet,1,1,0.1,ece,0.05,0.05,0.05
-cell,wdnet,1,1,0.1,brier,0.20,,0.10
+	require.NoError(t, os.WriteFile(filepath.Join(r.scores, "bubil-cells.csv"), []byte(`class,method,seed,kept,figure,a,b,c
+cell,mean-vote,1,1,soft_dice,0.80,0.70,0.60
+cell,mean-vote,1,1,ece,0.10,0.10,0.10
+cell,mean-vote,1,1,brier,0.20,0.20,0.20
+cell,mean-vote,2,1,soft_dice,0.80,0.70,0.60
+cell,mean-vote,3,1,soft_dice,0.80,0.70,0.60
+cell,wdnet,1,1,soft_dice,0.84,0.74,0.66
+cell,wdnet,2,1,soft_dice,0.84,0.74,0.62
+cell,wdnet,3,2,soft_dice,0.84,0.74,0.64
+cell,cl,1,1,soft_dice,0.99,0.98,0.97
+cell,wdnet,1,1,ece,0.05,0.05,0.05
+cell,wdnet,1,1,brier,0.20,,0.10
 `), 0o644))
 	pages := t.TempDir()
 	require.NoError(t, r.write(pages))
