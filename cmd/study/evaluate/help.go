@@ -271,21 +271,24 @@ DIR is a data set, as "train -h" describes it. No model takes part. The tables h
   κ                Fleiss' kappa of the pixels, inside the union of all marks and over the whole image. It is not
                    defined where all raters marked the same pixels of those counted
   consensus        pixels that all marked, as a share of the pixels that anybody marked
-  α                Krippendorff's alpha of the pixels of all images together
+  α                Krippendorff's alpha of the pixels of all images together, with a jackknife interval
   ICC              the intraclass correlation ICC(2,1) of the marked areas, and of the vertical cup/disc ratio if
-                   there are a disc and a cup: over the images that all raters have marked
+                   there are a disc and a cup: over the images that all raters have marked. Its interval has as
+                   many cases as there are groups
+  pairs            mean Dice, and Cohen's κ over the whole image
   perfect model    what the best of models would reach beside as many raters, from four on: their mean vote beside
                    others, who are drawn from them, whole masks with replacement. ECE and Brier score are of the
                    pixels about which the raters differ. GED is of ever more masks
   limits           of agreement, of each pair of raters: the mean difference of their vertical cup/disc ratios (bias, with
-                   Student's t interval), less and plus 1.96 standard deviations (Bland and Altman 1986)
+                   Student's t interval), less and plus 1.96 standard deviations (Bland and Altman 1986), and
+                   half the interval of either limit
   the raters       sensitivity and specificity beside STAPLE's map of each image, over the pixels of all images;
                    bias is the marked area less the map's, as a share of the map's; dx, dy: how far to the right and
                    down the marks' centre of gravity lies from that of the others' majority, in diameters of a disc of
                    its area. Beyond 2 % it says which -orientation of train a head needs to learn it
   least agreement  the images with the lowest mean Dice, and the two raters who are farthest apart in them
-  second readings  of a rater NAME in the masks of NAME-again: their Dice and ICC with the first ones, and the bias and
-                   limits of the ratio. They enter no other figure
+  second readings  of a rater NAME in the masks of NAME-again: their Dice, ICC and SEM (standard error of a reading) with
+                   the first ones, and bias and limits of the ratio. They enter no other figure
 Images that one rater alone has marked do not count. With agreement levels the raters are not known: there are
 the kappas, the consensus, the areas of the levels and the images with the least consensus.
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"image/jpeg"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -76,10 +77,10 @@ func TestRatersByHand(t *testing.T) {
 		{A: "ann", B: "bob", Images: 2, Dice: new((1 + 2./3) / 2)}, {A: "ann", B: "eve", Images: 2, Dice: new((2./3 + .5) / 2)}, {A: "bob", B: "eve", Images: 2, Dice: new((2./3 + .8) / 2)},
 	} {
 		require.InDelta(t, *want.Dice, *c.Pairs[i].Dice, 1e-12)
-		want.Dice = c.Pairs[i].Dice
+		want.Dice, want.Kappa = c.Pairs[i].Dice, c.Pairs[i].Kappa
 		require.Equal(t, want, c.Pairs[i])
 	}
-	require.InDelta(t, metric.ICC([][]float64{{10. / 30, 10. / 30, 20. / 30}, {5. / 30, 10. / 30, 15. / 30}}).Mean, *c.Area.ICC, 1e-12)
+	require.InDelta(t, metric.ICC([][]float64{{10. / 30, 10. / 30, 20. / 30}, {5. / 30, 10. / 30, 15. / 30}}, 2).Mean, *c.Area.ICC, 1e-12)
 	require.Equal(t, []string{"i1", "i0"}, []string{c.Worst[0].Image, c.Worst[1].Image})
 	require.Equal(t, "ann", c.Worst[0].A)
 	require.Equal(t, "eve", c.Worst[0].B)
@@ -195,7 +196,8 @@ func TestSecondReadingsStandApart(t *testing.T) {
 	a := r.Again[0]
 	require.Equal(t, []any{"disc", "ann", 2}, []any{a.Figure, a.Rater, a.Images})
 	require.InDelta(t, (2./3+1)/2, a.Dice.Mean, 1e-12)
-	require.InDelta(t, metric.ICC([][]float64{{10, 20}, {5, 5}}).Mean, *a.ICC, 1e-12)
+	require.InDelta(t, metric.ICC([][]float64{{10, 20}, {5, 5}}, 2).Mean, *a.ICC, 1e-12)
+	require.InDelta(t, math.Sqrt(100./2/2)/30, a.Error.Mean, 1e-12, "of 10 rows and of none")
 	lines := studytest.Records(t, filepath.Join(out, "again.csv"))
 	require.Len(t, lines, 1)
 	require.InDelta(t, 5./6, studytest.Parsed(t, lines[0]["mean_dice"]), 1e-5)
@@ -215,6 +217,39 @@ func TestSecondReadingsStandApart(t *testing.T) {
 	alone, _ := ratersJSON(t, dir)
 	require.Equal(t, a, alone.Again[0])
 	require.Nil(t, alone.Classes[0].Dice)
+}
+
+// Second readings of four of eight images that are far from the first ones. As those of a person
+// they would take the ICC from .48 to .08.
+func TestSecondReadingsLeaveTheICC(t *testing.T) {
+	dir := studytest.LevelData(t)
+	picture := studytest.ReadFile(t, filepath.Join(dir, "images", "i0.png"))
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "raters")))
+	firsts := [][]int{{7, 11, 11}, {13, 13, 14}, {13, 9, 17}, {11, 10, 12}, {7, 5, 10}, {5, 6, 9}, {9, 14, 14}, {15, 10, 14}}
+	for i, marked := range firsts {
+		studytest.WriteFile(t, filepath.Join(dir, "images", fmt.Sprintf("i%d.png", i)), picture)
+		for m, n := range append(marked, []int{4, 7, 5, 9}[i%4]) {
+			if rater := []string{"ann", "bob", "eve", "ann-again"}[m]; m < 3 || i < 4 {
+				studytest.WriteMask(t, filepath.Join(dir, "raters", rater, "disc", fmt.Sprintf("i%d.png", i)), 40, 30, func(_, y int) bool { return y < n })
+			}
+		}
+	}
+	icc := func(name string) *agree.Report {
+		about := fmt.Sprintf(`{"name": "rows", "classes": ["disc"], "raters": ["ann", "bob", "eve", %q]}`, name)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "dataset.json"), []byte(about), 0o644))
+		r, _ := ratersJSON(t, dir)
+		return &r
+	}
+	apart := icc("ann-again")
+	require.InDelta(t, .48, *apart.Classes[0].Area.ICC, .005)
+	require.Less(t, *apart.Again[0].ICC, .3)
+	require.NotNil(t, apart.Again[0].Error.Low)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, dataset.GroupsFile), []byte("name,group\ni0,p\ni1,p\ni2,q\ni3,q\ni4,r\ni5,r\ni6,s\ni7,s\n"), 0o644))
+	grouped := icc("ann-again").Classes[0]
+	require.Equal(t, []int{8, 4, 4}, []int{grouped.Area.Images, grouped.Area.Units, grouped.AlphaIn.N})
+	require.Greater(t, *grouped.Area.High-*grouped.Area.Low, *apart.Classes[0].Area.High-*apart.Classes[0].Area.Low)
+	require.NoError(t, os.Rename(filepath.Join(dir, "raters", "ann-again"), filepath.Join(dir, "raters", "dan")))
+	require.InDelta(t, .08, *icc("dan").Classes[0].Area.ICC, .005)
 }
 
 // Of agreement levels no rater is known.

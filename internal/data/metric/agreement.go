@@ -10,10 +10,11 @@ import (
 // ICC is the intraclass correlation ICC(2,1) of Shrout and Fleiss (1979): two-way random effects,
 // absolute agreement, a single rater. values has a row for each case and a column for each rater.
 // ICC is NaN for fewer than two cases or raters, and if all values are equal. Its 95 % interval is
-// that of McGraw and Wong (1996), for normal values; it is missing if no rater errs.
-func ICC(values [][]float64) Interval {
+// that of McGraw and Wong (1996), for normal values; it is missing if no rater errs. The cases are
+// of so many units, such as patients: no more than these are independent.
+func ICC(values [][]float64, units int) Interval {
 	n := len(values)
-	none := Interval{Mean: math.NaN(), N: n}
+	none := Interval{Mean: math.NaN(), N: units}
 	if n < 2 || len(values[0]) < 2 {
 		return none
 	}
@@ -46,15 +47,15 @@ func ICC(values [][]float64) Interval {
 	if whole == 0 { // two raters who exchange their values between two cases
 		return none
 	}
-	icc := Interval{Mean: (msr - mse) / whole, N: n}
+	icc := Interval{Mean: (msr - mse) / whole, N: units}
 	// The errors' mean square, a·MSC + b·MSE, has about v degrees of freedom (Satterthwaite 1946).
 	a := float64(k) * icc.Mean / (float64(n) * (1 - icc.Mean))
 	b := 1 + a*float64(n-1)
-	v := square(a*msc+b*mse) / (square(a*msc)/float64(k-1) + square(b*mse)/float64((n-1)*(k-1)))
+	v := square(a*msc+b*mse) / (square(a*msc)/float64(k-1) + square(b*mse)/float64((units-1)*(k-1)))
 	if mse <= 0 || !(v > 0) {
 		return icc
 	}
-	up, down := fisherQuantile(.975, float64(n-1), v), fisherQuantile(.975, v, float64(n-1))
+	up, down := fisherQuantile(.975, float64(units-1), v), fisherQuantile(.975, v, float64(units-1))
 	raters := float64(k)*msc + float64(k*n-k-n)*mse
 	icc.Low = new(float64(n) * (msr - up*mse) / (up*raters + float64(n)*msr))
 	icc.High = new(float64(n) * (down*msr - mse) / (raters + float64(n)*down*msr))

@@ -44,3 +44,15 @@ func TestFleissKappa(t *testing.T) {
 	assert.True(t, math.IsNaN(fleiss(nil, nil)), "no pixels")
 	assert.True(t, math.IsNaN(fleiss([]uint8{1, 0})))
 }
+
+// Cohen's kappa of two raters is its definition: 20 pixels, of which both marked 8 and one 3 more.
+func TestCohenKappa(t *testing.T) {
+	a, b := make([]uint8, 20), make([]uint8, 20)
+	for i := range 11 {
+		a[i] = 1
+		b[i] = uint8(min(1, i/3))
+	}
+	chance := (11*8 + 9*12) / 400.
+	assert.InDelta(t, (17./20-chance)/(1-chance), PatternsOf(a, b).Kappa(0, 1), 1e-12)
+	assert.True(t, math.IsNaN(PatternsOf([]uint8{0, 0}, []uint8{0, 0}).Kappa(0, 1)))
+}

@@ -87,6 +87,13 @@ func (p Patterns) Dice(a, b int) float64 {
 	return share(both, p.Area(a)+p.Area(b), 0)
 }
 
+// Kappa is Cohen's (1960) of two raters, over all pixels; NaN if both marked all of them, or none.
+func (p Patterns) Kappa(a, b int) float64 {
+	all, inA, inB := float64(p.Pixels()), float64(p.Area(a)), float64(p.Area(b))
+	apart := float64(p.count(func(marks []uint8) bool { return marks[a] != marks[b] }))
+	return 1 - apart*all/(inA*(all-inB)+inB*(all-inA))
+}
+
 func (p Patterns) count(has func(marks []uint8) bool) (n int) {
 	for _, one := range p {
 		if has(one.Marks) {

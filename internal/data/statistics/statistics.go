@@ -60,6 +60,20 @@ func BlandAltman[T any](items []T, difference func(T) float64) (bias metric.Inte
 	return metric.BlandAltman(byUnit(items, difference))
 }
 
+// Jackknife is a figure of all units with its 95 % interval by Student's t, from its values without
+// each of n units (Tukey 1958), and without none: -1. It is nil if the figure is NaN.
+func Jackknife(n int, figure func(without int) float64) *metric.Interval {
+	all := &metric.Interval{Mean: figure(-1), N: n}
+	if math.IsNaN(all.Mean) {
+		return nil
+	}
+	if spread := metric.Deviation(Tabulate(n, figure)) * float64(n-1) / math.Sqrt(float64(n)); spread >= 0 { // of two units or more
+		half := spread * metric.StudentQuantile(.975, float64(n-1))
+		all.Low, all.High = new(all.Mean-half), new(all.Mean+half)
+	}
+	return all
+}
+
 // Placed is a displacement in an image.
 type Placed struct {
 	Unit

@@ -28,8 +28,10 @@ type againReport struct {
 	Rater             string           `json:"rater"`
 	correlationReport                  // of areas or ratios in images that the rater marked twice
 	Dice              *metric.Interval `json:"dice,omitempty"`
-	Bias              *metric.Interval `json:"bias,omitempty"` // of ratios: the second less the first
+	Error             *metric.Interval `json:"standardErrorOfMeasurement"` // of one reading, in the unit of the figure
+	Bias              *metric.Interval `json:"bias,omitempty"`             // of ratios: the second less the first
 	Limits            []float64        `json:"limitsOfAgreement,omitempty"`
+	Within            *float64         `json:"limitsWithin,omitempty"`
 }
 
 // rereadings are those of an image.
@@ -62,10 +64,16 @@ func (s *Study) againReports() (reports []againReport) {
 				continue
 			}
 			r := againReport{Figure: figure, Rater: rater, Dice: statistics.MeanWithin(0, 1, all, func(r *rereading) float64 { return r.dice })}
-			r.correlationReport = *correlation(statistics.Tabulate(len(all), func(i int) []float64 { return all[i].values[:] }))
+			r.correlationReport = *correlation(all, func(r *rereading) ([]float64, statistics.Unit) { return r.values[:], r.Unit })
+			r.Error = statistics.MeanWithin(0, math.Inf(1), all, func(r *rereading) float64 { return (r.values[1] - r.values[0]) * (r.values[1] - r.values[0]) / 2 })
+			for _, square := range []*float64{&r.Error.Mean, r.Error.Low, r.Error.High} {
+				if square != nil {
+					*square = math.Sqrt(*square)
+				}
+			}
 			if figure == verticalRatio {
 				bias, limits := statistics.BlandAltman(all, func(r *rereading) float64 { return r.values[1] - r.values[0] })
-				r.Bias, r.Limits = &bias, limits
+				r.Bias, r.Limits, r.Within = &bias, limits, within(bias, limits)
 			}
 			reports = append(reports, r)
 		}
@@ -74,20 +82,24 @@ func (s *Study) againReports() (reports []againReport) {
 }
 
 func (r *Report) againCSV(w io.Writer) error {
-	header := []string{"figure", "rater", "images", "mean_dice", "dice_low", "dice_high", "icc", "icc_low", "icc_high", "bias", "bias_low", "bias_high", "limit_low", "limit_high"}
+	header := []string{"figure", "rater", "images", "mean_dice", "dice_low", "dice_high", "icc", "icc_low", "icc_high", "sem", "sem_low", "sem_high", "bias", "bias_low", "bias_high", "limit_low", "limit_high", "limit_within"}
 	return report.WriteCSV(w, header, func(line func(...any)) {
 		for _, a := range r.Again {
 			limits := append(a.Limits, math.NaN(), math.NaN())
-			line(a.Figure, a.Rater, a.Images, a.Dice, a.ICC, a.Low, a.High, a.Bias, limits[0], limits[1])
+			line(a.Figure, a.Rater, a.Images, a.Dice, a.ICC, a.Low, a.High, a.Error, a.Bias, limits[0], limits[1], a.Within)
 		}
 	})
 }
 
 // again has a row for each figure and rater.
 func (r *Report) again() report.Table {
-	t := report.Table{Title: "Second readings beside the same rater's first ones, which alone count elsewhere", Columns: report.Columns("", "rater", "images", "Dice ×100", "ICC", "bias", "limits of agreement, 95 %")}
+	t := report.Table{Title: "Second readings beside the same rater's first ones, which alone count elsewhere", Columns: report.Columns("", "rater", "images", "Dice ×100", "ICC", "SEM, % of the image, or ratio", "bias", "limits of agreement, 95 %")}
 	for _, a := range r.Again {
-		t.Add(a.Figure, a.Rater, a.Images, report.Plain(a.Dice, 100, 1), &a.correlationReport, report.Signed(a.Bias, 1, 3), limitsText(a.Limits))
+		sem := report.Plain(a.Error, 100, 2)
+		if a.Figure == verticalRatio {
+			sem = report.Plain(a.Error, 1, 3)
+		}
+		t.Add(a.Figure, a.Rater, a.Images, report.Plain(a.Dice, 100, 1), &a.correlationReport, sem, report.Signed(a.Bias, 1, 3), limitsText(a.Limits, a.Within))
 	}
 	return t
 }

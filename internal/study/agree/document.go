@@ -65,21 +65,21 @@ func (r *Report) casesCSV(w io.Writer) error {
 }
 
 func (r *Report) pairsCSV(w io.Writer) error {
-	return report.WriteCSV(w, []string{"structure", "rater_a", "rater_b", "images", "mean_dice"}, func(line func(...any)) {
+	return report.WriteCSV(w, []string{"structure", "rater_a", "rater_b", "images", "mean_dice", "kappa", "kappa_low", "kappa_high"}, func(line func(...any)) {
 		for _, c := range r.Classes {
 			for _, p := range c.Pairs {
-				line(c.Class, p.A, p.B, p.Images, p.Dice)
+				line(c.Class, p.A, p.B, p.Images, p.Dice, p.Kappa)
 			}
 		}
 	})
 }
 
 func (r *Report) limitsCSV(w io.Writer) error {
-	header := []string{"figure", "rater_a", "rater_b", "images", "bias", "bias_low", "bias_high", "limit_low", "limit_high"}
+	header := []string{"figure", "rater_a", "rater_b", "images", "bias", "bias_low", "bias_high", "limit_low", "limit_high", "limit_within"}
 	return report.WriteCSV(w, header, func(line func(...any)) {
 		for _, p := range r.Ratio.Pairs {
 			limits := append(p.Limits, math.NaN(), math.NaN())
-			line(verticalRatio, p.A, p.B, p.Images, p.Bias, limits[0], limits[1])
+			line(verticalRatio, p.A, p.B, p.Images, p.Bias, limits[0], limits[1], p.Within)
 		}
 	})
 }
@@ -98,6 +98,14 @@ func (r *Report) ratersCSV(w io.Writer) error {
 // levelsNote says what is missing for agreement levels.
 const levelsNote = "The labels are agreement levels. They say how many experts marked a pixel and not who: the raters are not known, and there are no figures of pairs of raters, " +
 	"no intraclass correlation and no rates."
+
+// help says what the figures take for granted.
+var help = []string{
+	"κ and α correct for the agreement of raters who mark at random as often as these do. The more background an image shows, the closer they are to Dice; in the union of the marks they are lower, since the pixels that nobody marked are left out. Fleiss' κ takes the raters for exchangeable, Cohen's does not.",
+	"Dice knows no chance. It is lower for small structures at the same error of the outline, and two empty masks have 1.",
+	"STAPLE takes raters to err on their own, pixel by pixel, and each as often everywhere in an image. An error that most raters share counts as right.",
+	"ICC(2,1) takes cases and raters for samples, and grows with the spread of the cases: compare it on images of one kind only. SEM, of second readings, is the standard deviation of a reading around the rater's own mean.",
+}
 
 // summary is what stands above the grids.
 func (r *Report) summary() (paragraphs []string) {
@@ -123,14 +131,14 @@ func (r *Report) summary() (paragraphs []string) {
 // Document is the report for people.
 func (r *Report) Document() *report.Document {
 	d := &report.Document{
-		Made: r.Made, Title: "Agreement of the raters of " + r.Name, Lead: r.summary(), Basis: "Brackets hold 95 % intervals of 2,000 bootstrap samples of images, or of their groups.",
+		Made: r.Made, Title: "Agreement of the raters of " + r.Name, Lead: r.summary(), Basis: "Brackets hold 95 % intervals of 2,000 bootstrap samples of images, or of their groups; of α by jackknife, of ICC by F for as many cases as there are groups.", Help: help,
 		Parts: []report.Part{{Title: "Agreement", Tables: []report.Table{r.agreement()}}},
 	}
 	if perfect := r.perfect(); len(perfect.Rows) > 0 {
 		d.Parts[0].Tables = append(d.Parts[0].Tables, perfect)
 	}
 	if r.Ratio != nil {
-		d.Basis += " Limits of agreement: the bias less and plus 1.96 standard deviations; the bias has Student's t interval (Bland and Altman 1986)."
+		d.Basis += " Limits of agreement: the bias less and plus 1.96 standard deviations, ± half of either's interval; the bias has Student's t interval (Bland and Altman 1986)."
 		d.Parts[0].Tables = append(d.Parts[0].Tables, r.Ratio.table())
 	}
 	if len(r.Again) > 0 {
@@ -164,7 +172,7 @@ func (r *Report) Document() *report.Document {
 func (r *Report) agreement() report.Table {
 	t := report.Table{Title: "Agreement. Dice and consensus ×100, with 95 % intervals", Columns: report.Columns("", "images", "Dice of pairs", "κ in the union", "κ in the image", "Krippendorff's α", "consensus", "ICC of areas")}
 	for _, c := range r.Classes {
-		t.Add(c.Class, c.Images, report.Plain(c.Dice, 100, 1), c.KappaUnion.text(c.Images), c.KappaWhole.text(c.Images), report.Scaled("%.3f", c.Alpha, 1), report.Plain(c.Consensus, 100, 1), c.Area)
+		t.Add(c.Class, c.Images, report.Plain(c.Dice, 100, 1), c.KappaUnion.text(c.Images), c.KappaWhole.text(c.Images), report.Plain(c.AlphaIn, 1, 3), report.Plain(c.Consensus, 100, 1), c.Area)
 	}
 	if r.Ratio != nil {
 		t.Add("vertical cup/disc ratio", r.Ratio.Images, "", "", "", "", "", &r.Ratio.correlationReport)
@@ -187,16 +195,16 @@ func (r *Report) perfect() report.Table {
 func (r *ratioReport) table() report.Table {
 	t := report.Table{Title: "Vertical cup/disc ratio of pairs of raters, the second's less the first's", Columns: report.Columns("", "images", "bias", "limits of agreement, 95 %")}
 	for _, p := range r.Pairs {
-		t.Add(p.A+", "+p.B, p.Images, report.Signed(p.Bias, 1, 3), limitsText(p.Limits))
+		t.Add(p.A+", "+p.B, p.Images, report.Signed(p.Bias, 1, 3), limitsText(p.Limits, p.Within))
 	}
 	return t
 }
 
-func limitsText(limits []float64) string {
+func limitsText(limits []float64, within *float64) string {
 	if limits == nil {
 		return "–"
 	}
-	return fmt.Sprintf("%+.3f to %+.3f", limits[0], limits[1])
+	return fmt.Sprintf("%+.3f to %+.3f (±%.3f)", limits[0], limits[1], *within)
 }
 
 // text is the figure, with the number of images if it is not defined in all.
@@ -211,17 +219,20 @@ func (c *correlationReport) String() string {
 	if c == nil || c.ICC == nil {
 		return "–"
 	}
-	return fmt.Sprintf("%s, %d images", report.Plain(&metric.Interval{Mean: *c.ICC, Low: c.Low, High: c.High, N: c.Images}, 1, 3), c.Images)
+	return fmt.Sprintf("%s, %d images", report.Plain(&metric.Interval{Mean: *c.ICC, Low: c.Low, High: c.High, N: c.Units}, 1, 3), c.Images)
 }
 
 // dice has a row and a column for each rater.
 func (c *classAgreement) dice(raters []string) report.Table {
-	return report.Matrix(c.Class+": mean Dice ×100 of pairs of raters", raters, func(m, o int) string {
-		if o == m {
+	return report.Matrix(c.Class+": pairs of raters, mean Dice ×100, and above the diagonal Cohen's κ", raters, func(m, o int) string {
+		switch low, high := min(m, o), max(m, o); {
+		case o == m:
 			return ""
+		case o < m:
+			return report.Scaled("%.1f", c.Pairs[high*(high-1)/2+low].Dice, 100)
+		default:
+			return report.Plain(c.Pairs[high*(high-1)/2+low].Kappa, 1, 3)
 		}
-		low, high := min(m, o), max(m, o)
-		return report.Scaled("%.1f", c.Pairs[high*(high-1)/2+low].Dice, 100)
 	})
 }
 

@@ -28,6 +28,7 @@ type comparison struct {
 	image        string
 	raters       int
 	pairs        [][]float64     // Dice by rater and earlier rater; nil for levels
+	kappas       [][]float64     // Cohen's, so too
 	areas        []float64       // by rater: share of the image
 	counts       []fusion.Counts // by rater, beside the STAPLE map; nil for levels
 	displaced    []metric.Displacement
@@ -110,17 +111,17 @@ func (c *comparison) people(at []int, given metric.Patterns) {
 	beside := fusion.BesideSTAPLE(given)
 	c.counts = make([]fusion.Counts, len(at))
 	for b, second := range at {
-		row := make([]float64, b)
+		row, kappas := make([]float64, b), make([]float64, b)
 		for a, first := range at[:b] {
-			if row[a] = math.NaN(); first < 0 || second < 0 {
+			if row[a], kappas[a] = math.NaN(), math.NaN(); first < 0 || second < 0 {
 				continue
 			}
-			row[a] = given.Dice(first, second)
+			row[a], kappas[a] = given.Dice(first, second), given.Kappa(first, second)
 			if values = append(values, row[a]); !(row[a] >= c.least) {
 				c.least, c.a, c.b = row[a], a, b
 			}
 		}
-		c.pairs = append(c.pairs, row)
+		c.pairs, c.kappas = append(c.pairs, row), append(c.kappas, kappas)
 		if second >= 0 {
 			c.counts[b] = beside[second]
 		}

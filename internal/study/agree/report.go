@@ -36,7 +36,8 @@ type classAgreement struct {
 	KappaUnion kappaReport        `json:"kappaUnion"`        // inside the union of the marks
 	KappaWhole kappaReport        `json:"kappaWhole"`        // over the whole image
 	Alpha      *float64           `json:"krippendorffAlpha"` // over the pixels of all images
-	Consensus  *metric.Interval   `json:"consensus"`         // pixels that all marked over pixels that anybody marked
+	AlphaIn    *metric.Interval   `json:"krippendorffAlphaInterval"`
+	Consensus  *metric.Interval   `json:"consensus"` // pixels that all marked over pixels that anybody marked
 	Area       *correlationReport `json:"area,omitempty"`
 	Perfect    *perfectReport     `json:"perfectModel,omitempty"` // from metric.FewestRaters on
 	Pairs      []PairReport       `json:"pairs,omitempty"`
@@ -67,6 +68,7 @@ type correlationReport struct {
 	Low    *float64 `json:"low,omitempty"`
 	High   *float64 `json:"high,omitempty"`
 	Images int      `json:"images"`
+	Units  int      `json:"units"` // groups of these images
 }
 
 // ratioReport is the agreement about the vertical cup/disc ratio.
@@ -84,13 +86,15 @@ type limitsReport struct {
 	// Limits of agreement (Bland and Altman 1986, 2007): the bias less and plus 1.96 standard
 	// deviations of an image's difference; absent for fewer than two groups of images
 	Limits []float64 `json:"limitsOfAgreement,omitempty"`
+	Within *float64  `json:"limitsWithin,omitempty"` // half the 95 % interval of either limit
 }
 
 type PairReport struct {
-	A      string   `json:"a"`
-	B      string   `json:"b"`
-	Images int      `json:"images"` // that both have marked
-	Dice   *float64 `json:"dice"`   // mean; null without images
+	A      string           `json:"a"`
+	B      string           `json:"b"`
+	Images int              `json:"images"` // that both have marked
+	Dice   *float64         `json:"dice"`   // mean; null without images
+	Kappa  *metric.Interval `json:"kappa"`  // Cohen's over the whole image, mean of those that are defined
 }
 
 // raterReport is a rater beside the STAPLE maps. The pixels of all images count together.
@@ -133,19 +137,14 @@ func (s *Study) Report() *Report {
 }
 
 func (s *Study) ratioReport() *ratioReport {
-	var whole [][]float64
-	for _, r := range s.ratios {
-		if !slices.ContainsFunc(r.of, math.IsNaN) {
-			whole = append(whole, r.of)
-		}
-	}
-	out := &ratioReport{correlationReport: *correlation(whole)}
+	whole := statistics.Filter(s.ratios, func(r *ratios) bool { return !slices.ContainsFunc(r.of, math.IsNaN) })
+	out := &ratioReport{correlationReport: *correlation(whole, func(r *ratios) ([]float64, statistics.Unit) { return r.of, r.Unit })}
 	for b, name := range s.data.Raters {
 		for a := range b {
 			pair := limitsReport{A: s.data.Raters[a], B: name, Images: len(statistics.Values(s.ratios, less(a, b)))}
 			if pair.Images > 0 {
 				bias, limits := statistics.BlandAltman(s.ratios, less(a, b))
-				pair.Bias, pair.Limits = &bias, limits
+				pair.Bias, pair.Limits, pair.Within = &bias, limits, within(bias, limits)
 			}
 			out.Pairs = append(out.Pairs, pair)
 		}
@@ -153,9 +152,26 @@ func (s *Study) ratioReport() *ratioReport {
 	return out
 }
 
-func correlation(values [][]float64) *correlationReport {
-	icc := metric.ICC(values)
-	return &correlationReport{statistics.Defined(icc.Mean), icc.Low, icc.High, icc.N}
+// within is half the 95 % interval of a limit of agreement (Bland and Altman 1986), with as many
+// degrees of freedom as there are units, less one; nil without limits.
+func within(bias metric.Interval, limits []float64) *float64 {
+	if limits == nil {
+		return nil
+	}
+	n := float64(bias.N)
+	return new(metric.StudentQuantile(.975, n-1) * (limits[1] - bias.Mean) / 1.96 * math.Sqrt(1/n+1.96*1.96/2/(n-1)))
+}
+
+// correlation is that of the rows of items, which are of units.
+func correlation[T any](items []T, of func(T) ([]float64, statistics.Unit)) *correlationReport {
+	var values [][]float64
+	var units []statistics.Unit
+	for _, item := range items {
+		row, unit := of(item)
+		values, units = append(values, row), append(units, unit)
+	}
+	icc := metric.ICC(values, statistics.Distinct(units))
+	return &correlationReport{statistics.Defined(icc.Mean), icc.Low, icc.High, len(values), icc.N}
 }
 
 func (s *Study) classReport(class string, k int) *classAgreement {
@@ -171,11 +187,20 @@ func (s *Study) classReport(class string, k int) *classAgreement {
 		Consensus:  statistics.MeanWithin(0, 1, cases, func(d *comparison) float64 { return d.consensus }),
 		Worst:      s.worstReports(cases),
 	}
-	var all metric.Coincidences
-	for _, d := range cases {
-		all.Merge(d.coincidences)
+	units := slices.Compact(slices.Sorted(slices.Values(statistics.Tabulate(len(cases), func(i int) statistics.Unit { return cases[i].Unit }))))
+	c.AlphaIn = statistics.Jackknife(len(units), func(without int) float64 {
+		var all metric.Coincidences
+		for _, d := range cases {
+			if without < 0 || d.Unit != units[without] {
+				all.Merge(d.coincidences)
+			}
+		}
+		return all.Alpha()
+	})
+	if c.AlphaIn != nil {
+		*c.AlphaIn = c.AlphaIn.Within(-1, 1)
+		c.Alpha = &c.AlphaIn.Mean
 	}
-	c.Alpha = statistics.Defined(all.Alpha())
 	for m, name := range s.data.Raters {
 		c.Raters = append(c.Raters, raterOf(name, m, cases))
 	}
@@ -190,11 +215,12 @@ func (s *Study) classReport(class string, k int) *classAgreement {
 		c.Perfect = &perfectReport{soft, perfect(func(p metric.Ceiling) float64 { return p.ECE }), perfect(func(p metric.Ceiling) float64 { return p.Brier }), perfect(func(p metric.Ceiling) float64 { return p.Energy })}
 	}
 	whole := statistics.Filter(cases, func(d *comparison) bool { return d.raters == len(d.areas) })
-	c.Area = correlation(statistics.Tabulate(len(whole), func(i int) []float64 { return whole[i].areas }))
+	c.Area = correlation(whole, func(d *comparison) ([]float64, statistics.Unit) { return d.areas, d.Unit })
 	for b, name := range s.data.Raters {
 		for a := range b {
 			dice := statistics.Values(cases, func(d *comparison) float64 { return d.pairs[b][a] })
-			c.Pairs = append(c.Pairs, PairReport{s.data.Raters[a], name, len(dice), statistics.Defined(metric.Mean(dice))})
+			kappa := statistics.MeanWithin(-1, 1, cases, func(d *comparison) float64 { return d.kappas[b][a] })
+			c.Pairs = append(c.Pairs, PairReport{s.data.Raters[a], name, len(dice), statistics.Defined(metric.Mean(dice)), kappa})
 		}
 	}
 	return c
