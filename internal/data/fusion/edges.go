@@ -15,9 +15,8 @@ import (
 //
 //	d(x) = Σ λ_m e_m(x) d_m(x) / Σ λ_m e_m(x),   inside where d > b
 //
-// The trust λ_m holds for the whole image. It is (1 + z²/4)^−2.5, where z is how many deviations the
-// mark's Dice with the fused marks lies below the median mark's. From z = 3 on it is 0: the mark is
-// thrown out.
+// The trust λ_m is 0 for a mark whose Dice with the trusted marks lies more than three deviations
+// below the median mark's: it is thrown out. All others have 1.
 //
 // The edge e_m(x) is the mean steepness of the image around x on the mark's own line, which is
 // lineOffset pixels within the mark. A line beside every edge counts less, and far from its line a
@@ -295,7 +294,7 @@ func (o *outlined) trust(without int) []float64 {
 		}
 		for m := range trust {
 			z := max(0, middle-dice[m]) / (1.4826*metric.Median(off) + leastDeviation)
-			if trust[m] = math.Pow(1+z*z/4, -2.5); z > outlierDeviations || m == without {
+			if trust[m] = 1; z > outlierDeviations || m == without {
 				trust[m] = 0
 			}
 		}
