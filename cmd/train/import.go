@@ -139,6 +139,6 @@ func printSummary(to io.Writer, s *importer.Summary, destination string) error {
 	if s.Split.Note != "" {
 		t.Title("%s: %s (%s)", dataset.SplitFile, s.Split.String(), s.Split.Note)
 	}
-	t.Title("The publishers' terms hold for this data set. Next: train check %s", destination)
+	t.Title("Next: train check %s", destination)
 	return t.Print(to)
 }

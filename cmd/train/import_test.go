@@ -58,7 +58,7 @@ func TestImport(t *testing.T) {
 	require.NoError(t, os.WriteFile(stray, nil, 0o644))
 	code, stdout, stderr := invoke(t.Context(), "import", "refuge", source, data, "-longest", "64")
 	require.Equal(t, cli.Done, code, stderr)
-	for _, want := range []string{"not taken (1)", stray + ": neither", "refuge, 5 images", "masks  disc  cup", "panel     5    5", "The publishers' terms",
+	for _, want := range []string{"not taken (1)", stray + ": neither", "refuge, 5 images", "masks  disc  cup", "panel     5    5", "Next: train check",
 		"train check " + data} {
 		assert.Contains(t, stdout, want)
 	}
