@@ -124,7 +124,7 @@ func (in *Inference) recurrence(n *Network, f Features, labels *tensor.Graph) {
 	case in.Evidence:
 		in.settling = newSettling(in, n.edges(f), n.begun(inner.Logits, likely))
 		fine = in.settling.now[1]
-	case in.Panels > 0: // they are the raters
+	case in.Panels > 0 && in.Panels == in.Raters: // they are the raters
 		in.each = half.Graph().Input("panels", 1, 1, 1, in.Panels*in.Classes)
 		fine = in.set.Variable(tensor.Shared, "shared.panels", 1, side/2, side/2, in.Panels*in.Classes)
 		pointwise.Assign(half.Graph().Variable(fine), pointwise.Add(tiled(inner.Logits, in.Panels), pool.Resize(in.each, side/2, side/2)))

@@ -99,7 +99,7 @@ func (r *request) withRanges(ctx context.Context, wish *computing.Device, stderr
 
 // trainingData opens -data and -also for a model. It divides -data by the splits of -folds.
 func (r *request) trainingData(m *weights.Model) (*dataset.Dataset, error) {
-	data, err := dataset.Open(strings.Split(r.data, ",")...)
+	data, err := openData(strings.Split(r.data, ","), len(m.Metadata.Panels) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +129,22 @@ func (r *request) trainingData(m *weights.Model) (*dataset.Dataset, error) {
 	return data, nil
 }
 
+// openData opens folders as one data set. With panels, each may have people of its own.
+func openData(folders []string, panels bool) (*dataset.Dataset, error) {
+	if !panels || len(folders) == 1 {
+		return dataset.Open(folders...)
+	}
+	var all []*dataset.Dataset
+	for _, folder := range folders {
+		d, err := dataset.Open(folder)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return dataset.Join(all)
+}
+
 // runs are the weights of -folds, and their splits if it names any.
 func (r *request) runs() (names, splits []string) {
 	if r.folds == "" {
@@ -145,7 +161,7 @@ func (r *request) runs() (names, splits []string) {
 
 // openFolds opens the weights of -folds, in the order of "train -fold 1/K" to K/K. The names of all
 // images decide which of them a run had set aside: -data and -also must be the folders of these
-// runs.
+// runs, unless splits say what each had set aside.
 func (r *request) openFolds(m *weights.Model, data *dataset.Dataset) (folds []*weights.Model, err error) {
 	names, splits := r.runs()
 	switch {
@@ -162,7 +178,7 @@ func (r *request) openFolds(m *weights.Model, data *dataset.Dataset) (folds []*w
 		if fmt.Sprint(fold.Metadata.Classes, fold.Metadata.Raters, fold.Metadata.Anchor) != fmt.Sprint(m.Metadata.Classes, m.Metadata.Raters, m.Metadata.Anchor) {
 			return nil, fmt.Errorf("-folds: %s has other classes, raters or another anchor than %s", name, m.Metadata.Name)
 		}
-		if from, ours := trainedOn(&fold.Metadata), folders(data.Name); from != nil && !slices.Equal(from, ours) {
+		if from, ours := trainedOn(&fold.Metadata), folders(data.Name); len(splits) == 0 && from != nil && !slices.Equal(from, ours) {
 			return nil, fmt.Errorf("-folds: %s was trained on %s, and -data and -also are %s: name the same folders, because others set other images aside",
 				name, strings.Join(from, ", "), strings.Join(ours, ", "))
 		}

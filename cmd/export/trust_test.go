@@ -123,7 +123,7 @@ func TestTrustIsLearned(t *testing.T) {
 		halves = append(halves, filepath.Join(folder, fmt.Sprintf("half%d.json", i)))
 		require.NoError(t, os.WriteFile(halves[i], text, 0o644))
 	}
-	code, stdout, stderr = call(t, append(args, "-folds", before+"="+halves[0]+","+second+"="+halves[1])...)
+	code, stdout, stderr = call(t, append(args, "-folds", before+"="+halves[0]+","+elsewhere+"="+halves[1])...)
 	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stdout, "from runs that had set them aside")
 	assert.Regexp(t, `outlines of the disc, `+filepath.Base(data)+`: \d+ % of 23 patients, 0\.\d\d radii to each side\n`, stdout)
@@ -147,6 +147,20 @@ func TestTrustIsLearned(t *testing.T) {
 	assert.Equal(t, known.Maps, kept.Metadata.Trust.Maps, "what folds taught stays")
 	assert.Equal(t, known.Areas, kept.Metadata.Trust.Areas)
 	assert.Equal(t, known.Outlines, kept.Metadata.Trust.Outlines)
+
+	one := t.TempDir() // one person marked this folder
+	require.NoError(t, os.CopyFS(filepath.Join(one, "images"), os.DirFS(filepath.Join(data, "images"))))
+	require.NoError(t, os.CopyFS(filepath.Join(one, "raters", "expert"), os.DirFS(filepath.Join(data, "raters", "atleast1"))))
+	require.NoError(t, os.WriteFile(filepath.Join(one, "dataset.json"), []byte(`{"name": "one", "classes": ["disc", "cup"], "raters": ["expert"]}`), 0o644))
+	both := []string{"-weights", before, "-data", data + "," + one, "-ranges", after, "-device", "processor"}
+	code, _, stderr = call(t, both...)
+	assert.Equal(t, cli.Failed, code)
+	assert.Contains(t, stderr, one+": one person marked it")
+	about.Panels = []weights.Panel{{Name: filepath.Base(data), Shift: []float64{0, 0}, Weight: 1}, {Name: "one", Shift: []float64{0, 0}}}
+	both[1] = written("panels", about)
+	code, stdout, stderr = call(t, both...)
+	require.Equal(t, cli.Done, code, stderr)
+	assert.Contains(t, stdout, "the signs of doubt of 38 training images")
 
 	strange := written("strange", segmenttest.Raters())
 	for want, more := range map[string][]string{
