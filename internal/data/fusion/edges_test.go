@@ -13,7 +13,7 @@ import (
 )
 
 // pictured draws discs in pictures of a side, and the marks of people who draw outside pixels
-// outside the edge of the picture. Two of them mark something else in every third picture.
+// outside the edge of the picture.
 func pictured(random *rand.Rand, side, people int, outside float64) (rgb []uint8, truth []uint8, marks [][]uint8) {
 	scale := float64(side) / 128
 	radius := (24 + 8*random.Float64()) * scale
