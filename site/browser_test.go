@@ -369,19 +369,22 @@ func (p *page) do(expression string) {
 
 // until waits for a condition, and says what the page complained of where it does not come. The page
 // itself looks every 10 ms: to ask it from here took more of a core than the page. It is asked anew
-// every few seconds, as one that is loaded anew may forget the question.
+// every few seconds, as one that is loaded anew may forget the question. Ten minutes are longer than
+// the slowest wait beside other work.
 func (p *page) until(condition string) {
 	p.t.Helper()
 	look := "new Promise((resolve, reject) => { let n = 0; const look = () => { try { const is = Boolean(" + condition + "); if (is || n++ > 200) resolve(is); else setTimeout(look, 10); } catch (error) { reject(error); } }; look(); })"
+	whole, end := context.WithTimeout(p.ctx, 10*time.Minute)
+	defer end()
 	for {
-		ctx, stop := context.WithTimeout(p.ctx, 10*time.Second)
+		ctx, stop := context.WithTimeout(whole, 10*time.Second)
 		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](look, chromedp.EvalAwaitPromise))
 		late := ctx.Err() != nil
 		stop()
 		if ok && err == nil {
 			return
 		}
-		if p.ctx.Err() != nil || err != nil && !late && !reloaded(err) {
+		if whole.Err() != nil || err != nil && !late && !reloaded(err) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.t.Fatalf("waiting for %s: %v; problems: %q", condition, err, p.problems)
