@@ -163,6 +163,23 @@ func (t *target) writeTable(name string, header []string, lines [][]string) erro
 	return errors.Join(err, disk.WriteFile(t.temporary, name, text.Bytes()))
 }
 
+// patientOf begins a group of which the rest is a Patient ID.
+const patientOf = "patient "
+
+// number replaces Patient IDs in groups, which no hash of them would hide, by numbers.
+func number(groups [][]string) {
+	slices.SortFunc(groups, slices.Compare)
+	numbers := map[string]string{}
+	for _, line := range groups {
+		if id, of := strings.CutPrefix(line[1], patientOf); of {
+			if numbers[id] == "" {
+				numbers[id] = fmt.Sprintf("patient-%d", len(numbers)+1)
+			}
+			line[1] = numbers[id]
+		}
+	}
+}
+
 // finish describes the data set, opens it as training will, and moves it to its final place.
 func (t *target) finish(s *Summary, source string) error {
 	for _, rater := range s.Raters {
@@ -177,6 +194,7 @@ func (t *target) finish(s *Summary, source string) error {
 			return err
 		}
 	}
+	number(s.groups)
 	err := errors.Join(t.writeTable("marks.csv", []string{"name", "rater", "class", "origin", "decided"}, s.origins), t.writeTable(dataset.AffinesFile, []string{"name", "affine"}, s.affines),
 		t.writeTable(dataset.GroupsFile, []string{"name", "group"}, s.groups))
 	if err != nil {

@@ -210,7 +210,7 @@ func (s *Summary) run(ctx context.Context, t *target, jobs []job, o *Options) er
 				continue
 			}
 			if h, _ := p.image.Header.(*dicom.Header); h.Patient() != "" {
-				p.group = "patient-" + sumOf([]byte(h.Patient()))[:8] // and not who it is
+				p.group = patientOf + h.Patient()
 			}
 			p.shrink(o.Longest)
 			if err := t.write(p, s.Raters, s.Classes); err != nil {
