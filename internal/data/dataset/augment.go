@@ -42,6 +42,14 @@ var DefaultAugmentation = Augmentation{
 	Brightness: .1, Contrast: .3, Gamma: .6, Colour: .12, Saturation: .8, Blur: .008,
 }
 
+// whole shows whole images, and leaves their shapes as they are: panels mark crops, and a swollen cup
+// is no longer where they marked it.
+func (a Augmentation) whole() Augmentation {
+	a.Tight, a.Between, a.Wide, a.Away = 0, 0, 0, 0
+	a.Elastic, a.Swell, a.Grain, a.Distract = 0, 0, 0, 0
+	return a
+}
+
 // othersTight and othersWide replace Tight and Wide for cases that other people have marked. Such
 // cases come from many cameras, and teach where the structure is.
 const othersTight, othersWide = 0.4, 0.3

@@ -30,7 +30,7 @@ type Batch struct {
 	Images []float32 // (B, S, S, 3), values 0..1
 	Labels []float32 // (B, S, S, M, K), 0 or 1, or probabilities; 0 for a missing label
 	Valid  []float32 // (B, M, K), 1 if the rater has marked the class
-	Own    []float32 // (B, M, K), as Valid, but 0 in cases that other people have marked
+	Own    []float32 // (B, M, K), as Valid, but 0 where other people marked, or a view names no panel
 	Names  []string  // FOLDER/NAME, for messages
 
 	Diagnosis []float32 // (B), 1 where it is positive, otherwise 0
@@ -43,6 +43,7 @@ type Sampler struct {
 	samples []*Sample   // of the data set's raters
 	parts   [][]*Sample // groups of samples that take turns
 	others  []*Sample   // of other people; if any, every second batch is theirs
+	panels  bool        // raters are panels, of which half of the views name none
 	raters  int
 	classes int
 }
@@ -52,7 +53,7 @@ func NewSampler(d *Dataset, samples []*Sample, o Options) (*Sampler, error) {
 	if o.Size < 1 || o.Batch < 1 {
 		panic(fmt.Sprintf("dataset: NewSampler: size %d, batch %d", o.Size, o.Batch))
 	}
-	s := &Sampler{options: o, raters: len(d.Raters), classes: len(d.Classes)}
+	s := &Sampler{options: o, panels: d.Panels, raters: len(d.Raters), classes: len(d.Classes)}
 	for _, it := range samples {
 		if it.others {
 			s.others = append(s.others, it)
@@ -96,6 +97,10 @@ func (s *Sampler) Batch(step uint64) *Batch {
 		wait.Go(func() {
 			position := step*uint64(b) + uint64(i)
 			it, rng := s.sample(step, uint64(i)), s.random(drawStream, position)
+			a, named := a, !it.others
+			if s.panels && !it.others {
+				a, named = a.whole(), s.random(slotStream, position).Uint64()%2 == 1
+			}
 			image, label := out.Images[i*values:][:values], out.Labels[i*marks:][:marks]
 			view, look := a.view(it, rng), a.look(it, rng)
 			view.bend = a.bend(rng)
@@ -110,7 +115,7 @@ func (s *Sampler) Batch(step uint64) *Batch {
 			if s.options.Drawn && !it.others {
 				s.reorder(s.random(slotStream, position).Perm(s.raters), label, valid)
 			}
-			if !it.others {
+			if named {
 				copy(out.Own[i*labels:], valid)
 			}
 			if it.Diagnosis == Positive {
