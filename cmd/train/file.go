@@ -46,11 +46,6 @@ func (d *declared) readFile(path string, note func(string)) error {
 	if given["side"] || given["epochs"] {
 		given["phases"] = true // else phases of the file would override them
 	}
-	if given["augment"] {
-		for _, part := range parts(&train.Views{}) { // likewise
-			given[part.name] = true
-		}
-	}
 	if given["resume"] {
 		given["init"], given["names"] = true, true // the checkpoint has the weights
 	}
@@ -64,6 +59,11 @@ func (d *declared) readFile(path string, note func(string)) error {
 	all, err := pairs(data)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
+	}
+	if given["augment"] && slices.ContainsFunc(all, func(p pair) bool { return p.key == "augment" }) {
+		for _, part := range parts(&train.Views{}) { // parts of the file's own augmentation
+			given[part.name] = true
+		}
 	}
 	seen, former := map[string]bool{}, map[string]bool{}
 	for _, p := range all {

@@ -54,6 +54,11 @@ func TestFlagsFromAFile(t *testing.T) {
 	assert.Equal(t, "eyes", o.Name)
 	o = parsed(t, "-with", path, "-epochs", "7").options
 	assert.Equal(t, []train.Phase{{Side: 128, Epochs: 7}}, o.Phases, "-epochs of the command line wins over the file's phases")
+
+	o = parsed(t, "-with", written(t, "restyle: 0.3\n"), "-augment", "microscopy", "-data", "a", "-out", "b").options
+	assert.Equal(t, []float64{.3, .7}, []float64{o.Restyle, o.Grain}, "a part beside -augment")
+	o = parsed(t, "-with", written(t, "augment: scan\nrestyle: 0.3\n"), "-augment", "microscopy", "-data", "a", "-out", "b").options
+	assert.Equal(t, []float64{0, .7}, []float64{o.Restyle, o.Grain}, "parts of another -augment")
 }
 
 // A run.yaml of 2026-11-22 has the flag untuned, which train no longer has.
