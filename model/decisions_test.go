@@ -67,6 +67,26 @@ func read(t *testing.T, plan *tensor.Plan, tensors ...*tensor.Tensor) [][]float3
 	return values
 }
 
+// What enlarges begins by repeating pixels: a young model's mask has no checkerboard.
+func TestFreshNetworksRepeatPixels(t *testing.T) {
+	c := tiny(t, 3, 2)
+	set := Variables(c)
+	defer set.Release()
+	require.NoError(t, set.Allocate(t.Context(), reference.Open()))
+	for range 2 {
+		require.NoError(t, set.Initialise(1))
+		all, err := set.Read(t.Context(), set.Lookup("conp.stage1.up.weight"), set.Lookup("conp.head.weight"))
+		require.NoError(t, err)
+		for _, w := range all {
+			n := len(w) / 4
+			require.NotEqual(t, w[0], w[1])
+			for pixel := range 4 {
+				require.Equal(t, w[:n], w[pixel*n:][:n])
+			}
+		}
+	}
+}
+
 // §3.4, at inference: the constant ½, of which the logarithm is taken, with nothing drawn; so too
 // where a recipe fixes the start.
 func TestInitialConfidenceAtInference(t *testing.T) {

@@ -163,7 +163,7 @@ func (n *Network) decode(f Features, w *tensor.Tensor) (inner ConPFeatures) {
 
 // MaskHead makes the mask's logits (B, S/2, S/2, K) from ConP's last map (B, S/4, S/4, ·).
 func (n *Network) MaskHead(x *tensor.Tensor) *tensor.Tensor {
-	return n.Up("conp.head", x, n.Classes, n.AreaLogit)
+	return n.Repeat("conp.head", x, n.Classes, n.AreaLogit)
 }
 
 // MaskBias is the bias of MaskHead, (K).
@@ -176,7 +176,7 @@ func Enlarge(x *tensor.Tensor) *tensor.Tensor { return pool.Resize(x, 2*x.Dim(1)
 // result with the encoder's map e.
 func (n *Network) Stage(i int, x, embedded, e *tensor.Tensor) *tensor.Tensor {
 	name, width := fmt.Sprintf("conp.stage%d", i+1), n.ConP[i]
-	u := n.Up(name+".up", x, width, nil)
+	u := n.Repeat(name+".up", x, width, nil)
 	if n.Steered {
 		u = pointwise.Add(u, embedded)
 	}

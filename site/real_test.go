@@ -23,6 +23,7 @@ import (
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
+	"mrprism/internal/segment/segmenttest"
 	"mrprism/model"
 	"mrprism/shaders/gpu/device"
 	"mrprism/shaders/tensor"
@@ -45,7 +46,9 @@ func tinyWeights(t *testing.T, labels string, change func(*weights.File)) []byte
 	require.NoError(t, err)
 	file := &weights.File{Metadata: values}
 	random := rand.New(rand.NewPCG(1, 2))
-	for _, v := range model.Variables(config).Variables(tensor.Parameter, tensor.Statistic) {
+	set := model.Variables(config)
+	segmenttest.Detail(set)
+	for _, v := range set.Variables(tensor.Parameter, tensor.Statistic) {
 		floats := make([]float32, v.Elements())
 		for i := range floats {
 			if v.Initial != nil {

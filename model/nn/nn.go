@@ -90,15 +90,25 @@ func (b *Builder) Depthwise(name string, x *tensor.Tensor, k int, win conv.Windo
 	return conv.DepthwiseConv2D(x, w, b.bias(name, c, true), win)
 }
 
+// Repeat is Up whose four pixels start with equal weights: it first repeats pixels, as in Aitken et
+// al. (2017), and a young model's mask has no checkerboard.
+func (b *Builder) Repeat(name string, x *tensor.Tensor, out int, bias func(channel int) float64) *tensor.Tensor {
+	return b.up(name, x, out, repeated(he(x.Dim(-1)), x.Dim(-1)*out), bias)
+}
+
 // Up is a transposed 2×2 convolution of stride 2. Its bias starts at bias(channel), or at 0 if
 // bias is nil.
 func (b *Builder) Up(name string, x *tensor.Tensor, out int, bias func(channel int) float64) *tensor.Tensor {
+	return b.up(name, x, out, he(x.Dim(-1)), bias)
+}
+
+func (b *Builder) up(name string, x *tensor.Tensor, out int, weights tensor.Initialiser, bias func(channel int) float64) *tensor.Tensor {
 	defer b.Graph.Layered(name)()
 	initial := constant(0)
 	if bias != nil {
 		initial = func(i int, _ *rand.Rand) float64 { return bias(i) }
 	}
-	w := b.parameter(name+".weight", he(x.Dim(-1)), 2, 2, x.Dim(-1), out)
+	w := b.parameter(name+".weight", weights, 2, 2, x.Dim(-1), out)
 	shift := b.parameter(name+".bias", initial, out)
 	return conv.ConvTranspose2x2(x, w, shift)
 }
@@ -150,6 +160,20 @@ func (b *Builder) bias(name string, n int, wanted bool) *tensor.Tensor {
 func he(fan int) tensor.Initialiser {
 	std := math.Sqrt(2 / float64(fan))
 	return func(_ int, r *rand.Rand) float64 { return std * r.NormFloat64() }
+}
+
+// repeated draws n values, and repeats them.
+func repeated(draw tensor.Initialiser, n int) tensor.Initialiser {
+	var drawn []float64
+	return func(i int, r *rand.Rand) float64 {
+		if i == 0 {
+			drawn = nil
+		}
+		if i < n {
+			drawn = append(drawn, draw(i, r))
+		}
+		return drawn[i%n]
+	}
 }
 
 // Xavier is the uniform rule of Glorot & Bengio (2010).

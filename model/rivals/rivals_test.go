@@ -69,8 +69,11 @@ func requireSlope(t *testing.T, s *model.Step, set *tensor.Set, r model.Recipe, 
 			factor = 8
 		}
 		values := valuesOf(t, set, v.Name)
+		repeats := v.Name == "conp.head.weight" || strings.HasPrefix(v.Name, "conp.stage") && strings.HasSuffix(v.Name, ".up.weight")
 		for i := range values {
-			values[i] *= factor
+			if values[i] *= factor; repeats { // a maximum over equal pixels has no slope
+				values[i] += 0.2 * float32(math.Sin(float64(i)))
+			}
 		}
 		require.NoError(t, set.Write(v, values))
 	}

@@ -5,6 +5,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
 
 	"mrprism/model"
 	"mrprism/shaders/gpu/reference"
@@ -14,7 +17,7 @@ import (
 
 // Untrained is a model with random parameters, of configuration tiny unless about names another.
 // Its masks mean nothing. They are not empty, because the bias of the calibrated mask is that of
-// structures as large as half the image.
+// structures as large as half the image, and have details to find (Detail).
 func Untrained(about weights.Metadata) (*weights.File, error) {
 	config, err := model.NewConfig(cmp.Or(about.Configuration, "tiny"), len(about.Raters), len(about.Classes))
 	if err != nil {
@@ -33,6 +36,7 @@ func Untrained(about weights.Metadata) (*weights.File, error) {
 	device := reference.Open()
 	defer device.Close()
 	set := model.Variables(config)
+	Detail(set)
 	if err := set.Allocate(context.Background(), device); err != nil {
 		return nil, err
 	}
@@ -50,6 +54,16 @@ func Untrained(about weights.Metadata) (*weights.File, error) {
 		f.Tensors = append(f.Tensors, weights.NewF32(v.Name, v.Shape, values[i]))
 	}
 	return f, nil
+}
+
+// Detail has each pixel of what enlarges begin on its own, where a fresh network repeats pixels.
+func Detail(set *tensor.Set) {
+	for _, v := range set.Variables(tensor.Parameter) {
+		if strings.HasSuffix(v.Name, ".up.weight") || v.Name == "conp.head.weight" {
+			std := math.Sqrt(2 / float64(v.Shape[2]))
+			v.Initial = func(_ int, r *rand.Rand) float64 { return std * r.NormFloat64() }
+		}
+	}
 }
 
 // Encode returns the bytes of a file, quantized like the models that ship, and sealed.
