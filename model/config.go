@@ -122,8 +122,8 @@ func SameParameters(config, other string) bool {
 }
 
 // NewConfig gives the architecture of a name: "paper", "compact" (which the page downloads),
-// "mobile" (compact with a MobileNetV2 as its encoder) or "tiny" (for tests). "-steered", then
-// "-evidence" or "-anchored-evidence" may follow the name. Before these may stand "-concat" or
+// "mobile" (compact with a MobileNetV2 as its encoder), "small" (a finder, 0.3 million parameters) or
+// "tiny" (for tests). "-steered", then "-evidence" or "-anchored-evidence" may follow the name. Before these may stand "-concat" or
 // "-convlstm" (Integration).
 // The name of a method may end it.
 func NewConfig(name string, raters, classes int) (Config, error) {
@@ -153,6 +153,10 @@ func NewConfig(name string, raters, classes int) (Config, error) {
 	case "mobile":
 		c.Inverted, c.Stem, c.Bridge = mobileNetV2, 32, 256
 		c.ConP, c.MaxKeys = [4]int{256, 128, 64, 32}, 256
+	case "small":
+		c.Blocks, c.Widths, c.Stem, c.Bridge = [4]int{1, 1, 1, 1}, [4]int{16, 32, 48, 64}, 16, 48
+		c.ConP, c.MaxKeys = [4]int{48, 32, 32, 16}, 64
+		c.Embedding, c.DivP, c.DivPStem, c.DivPHeads, c.RaterHead = [3]int{8, 16, 32}, [4]int{8, 8, 8, 8}, 8, 2, 4
 	case "tiny":
 		c.Blocks, c.Widths, c.Stem, c.Bridge = [4]int{1, 1, 1, 1}, [4]int{8, 16, 16, 16}, 8, 16
 		c.ConP, c.MaxKeys = [4]int{16, 16, 16, 16}, 16
@@ -167,7 +171,7 @@ func NewConfig(name string, raters, classes int) (Config, error) {
 				return Config{}, err
 			}
 		}
-		return Config{}, fmt.Errorf("no configuration is named %q: use paper, compact, mobile or tiny", name)
+		return Config{}, fmt.Errorf("no configuration is named %q: use paper, compact, mobile, small or tiny", name)
 	}
 	return c, nil
 }

@@ -24,7 +24,7 @@ const LayoutHWIO = "HWIO"
 type Metadata struct {
 	Name          string   // name: short, the file's stem
 	Title         string   // title: one line for people
-	Configuration string   // configuration: compact, mobile, paper or tiny, each also with the suffix -steered
+	Configuration string   // configuration: compact, mobile, paper, small or tiny, each also with the suffix -steered
 	Recipe        string   // recipe: a name of model.NewRecipe
 	Task          string   // task: what the images show, e.g. "fundus photograph"
 	Classes       []string // classes: structures in channel order

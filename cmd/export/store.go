@@ -18,6 +18,9 @@ func (r *request) store() (string, error) {
 		return "", err
 	}
 	source, err := r.averaged()
+	if err == nil {
+		err = r.join(source)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -79,6 +82,25 @@ func (r *request) averaged() (*weights.File, error) {
 		}
 	}
 	return files[0], r.weighPanels(files[0])
+}
+
+// join gives f the finder of -finder.
+func (r *request) join(f *weights.File) error {
+	if r.finder == "" {
+		return nil
+	}
+	m, err := r.open(r.finder)
+	if err != nil {
+		return err
+	}
+	small, err := weights.Dequantize(m.File)
+	if err == nil {
+		err = f.Join(small)
+	}
+	if err != nil {
+		return fmt.Errorf("-finder: %w", err)
+	}
+	return nil
 }
 
 func (r *request) weighPanels(f *weights.File) error {

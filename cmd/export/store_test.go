@@ -180,3 +180,36 @@ func TestWeighPanels(t *testing.T) {
 		assert.Contains(t, stderr, want)
 	}
 }
+
+// -finder joins a network for the search, also of int8 weights, and later exports keep it.
+func TestJoinAFinder(t *testing.T) {
+	folder := t.TempDir()
+	at := func(name string) string { return filepath.Join(folder, name+".safetensors") }
+	floats(t, at("source"), func(*weights.File) {})
+	about := segmenttest.Fundus()
+	about.Name, about.Classes, about.Anchor = "finder", []string{"disc"}, ""
+	f, err := segmenttest.Untrained(about)
+	require.NoError(t, err)
+	data, err := segmenttest.Encode(f)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(at("finder"), data, 0o644))
+
+	code, _, stderr := call(t, "-weights", at("source"), "-finder", at("finder"), "-f32", at("both"))
+	require.Equal(t, cli.Done, code, stderr)
+	code, _, stderr = call(t, "-weights", at("both"), "-int8", at("small"))
+	require.Equal(t, cli.Done, code, stderr)
+	m, err := computing.Weights(at("small"))
+	require.NoError(t, err)
+	small, err := m.Finder()
+	require.NoError(t, err)
+	require.Equal(t, "finder", small.Metadata.Name)
+	alone, err := computing.Weights(at("finder"))
+	require.NoError(t, err)
+	for _, want := range alone.Tensors {
+		require.Equal(t, want.Data, small.Tensor(want.Name).Data, want.Name)
+	}
+
+	code, _, stderr = call(t, "-weights", at("source"), "-finder", at("source"), "-f32", at("none"))
+	assert.Equal(t, cli.Failed, code)
+	assert.Contains(t, stderr, "-finder: untrained-fundus marks disc, cup")
+}

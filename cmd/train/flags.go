@@ -72,7 +72,7 @@ func (r *runner) declare() *declared {
 		{&o.Cross, "cross", "with -judge, for few images: learn from all; then `K` more runs each set a part aside and are judged on it. They teach the model when to doubt a result, and how far it errs"},
 	}))
 	d.Add("model", declare([]setting{
-		{&d.config, "config", "`NETWORK`: compact (6 million parameters), mobile (5.6 million, on a MobileNetV2), paper (35 million) or tiny (for trials)"},
+		{&d.config, "config", "`NETWORK`: compact (6 million parameters), mobile (5.6 million, on a MobileNetV2), paper (35 million), small (.3 million, see \"export -finder\") or tiny (for trials)"},
 		{&o.Init, "init", "start from the weights in `FILE`, or from a shipped model. Other raters than its own begin as these"},
 		{&o.Name, "name", "`NAME` of the exported model"},
 		{&d.recipe, "recipe", "`RECIPE` of the list above. RECIPE" + byEntropy + " trains its mask by cross-entropy alone"},

@@ -26,6 +26,7 @@ type Engine struct {
 	set       *tensor.Set
 	fence     gpu.Buffer // one word: reading it waits for the device
 	others    []member   // of an ensemble
+	finder    *Engine    // looks for the anchor in its place; or nil
 	last      last
 	shown     sight           // what the encoder saw last
 	drafts    map[sight]draft // of the last place, of a model that takes marks
@@ -92,6 +93,14 @@ func newEngine(ctx context.Context, device gpu.Device, m *weights.Model, precisi
 		e.Close()
 		return nil, err
 	}
+	small, err := m.File.Finder()
+	if err == nil && small != nil {
+		e.finder, err = newEngine(ctx, device, small, model.F32, model.NewInference)
+	}
+	if err != nil {
+		e.Close()
+		return nil, err
+	}
 	for _, other := range m.Others {
 		also, err := newEngine(ctx, device, other, precision, network)
 		if err != nil {
@@ -142,6 +151,9 @@ func (e *Engine) Adapter() string { return e.device.Info().String() }
 // Bytes is the memory on the device.
 func (e *Engine) Bytes() int64 {
 	bytes := e.network.Bytes()
+	if e.finder != nil {
+		bytes += e.finder.Bytes()
+	}
 	for _, m := range e.others {
 		bytes += m.Bytes()
 	}
@@ -152,6 +164,9 @@ func (e *Engine) Bytes() int64 {
 func (e *Engine) Close() {
 	for _, m := range e.others {
 		m.Close()
+	}
+	if e.finder != nil {
+		e.finder.Close()
 	}
 	if e.network != nil {
 		e.network.Release()

@@ -25,19 +25,27 @@ type finding struct {
 	turned     bool            // they were found in the turned image alone
 }
 
-// search looks for the anchor in the field of an image, whose pixels are seen (S, S, 3).
+// search looks for the anchor in the field of an image, whose pixels are seen (S, S, 3), with the
+// finder, if there is one.
 func (e *Engine) search(ctx context.Context, q request, field imageio.Square, seen []float32, anchor int) (finding, error) {
 	q.Progress("search", 0, 2)
-	if err := e.weigh(nil); err != nil {
+	looks := e
+	if e.finder != nil {
+		looks, anchor = e.finder, 0
+	}
+	if err := looks.weigh(nil); err != nil {
 		return finding{}, err
 	}
-	f, err := e.glance(ctx, q.image, field, seen, anchor)
+	f, err := looks.glance(ctx, q.image, field, seen, anchor)
+	if err == nil && looks != e {
+		f.whole, err = e.features(ctx, slices.Clone(seen))
+	}
 	if err != nil {
 		return finding{}, err
 	}
 	q.Progress("search", 1, 2)
 	if len(f.candidates) > 1 && f.candidates[1].Mass > rival*f.candidates[0].Mass {
-		f.candidates, err = e.compare(ctx, q.image, f, anchor)
+		f.candidates, err = looks.compare(ctx, q.image, f, anchor)
 	}
 	return f, err
 }
@@ -85,6 +93,14 @@ func (e *Engine) glance(ctx context.Context, img *imageio.Image, field imageio.S
 		}
 	}
 	return f, nil
+}
+
+// features are the encoder's of pixels (S, S, 3).
+func (e *Engine) features(ctx context.Context, x []float32) ([]float32, error) {
+	if err := e.feed(ctx, x); err != nil {
+		return nil, err
+	}
+	return e.network.Features(ctx)
 }
 
 // candidates looks for the anchor on pixels (S, S, 3) of a square of the image, which are turned

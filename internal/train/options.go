@@ -57,7 +57,7 @@ type Options struct {
 	// empty: the raters' masks teach. It needs a recipe in which the mask alone learns.
 	Labels string
 	Slots  string       // what a rater of Data is: one of Slots; empty: SlotsPeople
-	Config string       // compact, mobile, paper, tiny
+	Config string       // compact, mobile, paper, small, tiny
 	Recipe model.Recipe // losses and optimiser
 	Phases []Phase      // in order
 	Batch  int
