@@ -15,6 +15,22 @@ const finderKey = "finder"
 // Finder is the small network that looks for the anchor in whole photographs in place of the file's
 // own, or nil. What draws a structure in crops forgets to find it, and the other way round.
 func (f *File) Finder() (*Model, error) {
+	small, err := f.Attached()
+	if small == nil || err != nil {
+		return nil, err
+	}
+	about, err := f.fits(small)
+	if err != nil {
+		return nil, fmt.Errorf("weights: the finder: %w", err)
+	}
+	if about.Quantization = f.Metadata["quantization"]; about.Quantization != "" {
+		small.Metadata["quantization"] = about.Quantization
+	}
+	return &Model{File: small, Metadata: about}, nil
+}
+
+// Attached is the file of the finder, unchecked, or nil.
+func (f *File) Attached() (*File, error) {
 	text := f.Metadata[finderKey]
 	if text == "" {
 		return nil, nil
@@ -29,43 +45,38 @@ func (f *File) Finder() (*Model, error) {
 			small.Tensors = append(small.Tensors, t)
 		}
 	}
-	about, err := ParseMetadata(small.Metadata)
-	if err == nil {
-		err = fits(f.Metadata, &about)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("weights: the finder: %w", err)
-	}
-	if about.Quantization = f.Metadata["quantization"]; about.Quantization != "" {
-		small.Metadata["quantization"] = about.Quantization
-	}
-	return &Model{File: small, Metadata: about}, nil
+	return small, nil
 }
 
-// fits refuses what cannot look for the anchor of a model.
-func fits(metadata map[string]string, small *Metadata) error {
-	m, err := ParseMetadata(metadata)
+// fits describes small. It refuses what cannot look for the anchor of the model f.
+func (f *File) fits(small *File) (Metadata, error) {
+	about, err := ParseMetadata(small.Metadata)
+	if err != nil {
+		return about, err
+	}
+	m, err := ParseMetadata(f.Metadata)
 	switch {
 	case err != nil:
-		return err
-	case m.Anchor == "" || !slices.Equal(small.Classes, []string{m.Anchor}):
-		return fmt.Errorf("%s marks %s, and %s looks for %q: train it on that class alone", small.Name, strings.Join(small.Classes, ", "), m.Name, m.Anchor)
-	case m.Side != small.Side:
-		return fmt.Errorf("%s sees %d pixels, and %s %d: train it at that side", small.Name, small.Side, m.Name, m.Side)
+		return about, err
+	case m.Anchor == "" || !slices.Equal(about.Classes, []string{m.Anchor}):
+		return about, fmt.Errorf("%s marks %s, and %s looks for %q: train it on that class alone", about.Name, strings.Join(about.Classes, ", "), m.Name, m.Anchor)
+	case m.Side != about.Side:
+		return about, fmt.Errorf("%s sees %d pixels, and %s %d: train it at that side", about.Name, about.Side, m.Name, m.Side)
 	}
+	return about, nil
+}
+
+// Join makes small the finder of the model f. It refuses one that does not fit.
+func (f *File) Join(small *File) error {
+	if _, err := f.fits(small); err != nil {
+		return err
+	}
+	f.Attach(small)
 	return nil
 }
 
-// Join makes small the file's finder, in place of an earlier one. Both are float32. What the file
-// says of trust was learned with the finder before, and goes.
-func (f *File) Join(small *File) error {
-	about, err := ParseMetadata(small.Metadata)
-	if err == nil {
-		err = fits(f.Metadata, &about)
-	}
-	if err != nil {
-		return err
-	}
+// Attach writes small, unchecked, into f, in place of an earlier finder. Both are float32.
+func (f *File) Attach(small *File) {
 	f.Tensors = slices.DeleteFunc(slices.Clone(f.Tensors), finds)
 	for _, t := range small.Tensors {
 		if !finds(t) {
@@ -77,8 +88,6 @@ func (f *File) Join(small *File) error {
 	maps.DeleteFunc(own, func(key, _ string) bool { return key == contentKey || key == finderKey || key == "trust" })
 	f.Metadata = maps.Clone(f.Metadata)
 	f.Metadata[finderKey] = asJSON(own)
-	delete(f.Metadata, "trust")
-	return nil
 }
 
 // finds tells whether a tensor is the finder's.

@@ -96,6 +96,7 @@ func (r *request) join(f *weights.File) error {
 	small, err := weights.Dequantize(m.File)
 	if err == nil {
 		err = f.Join(small)
+		delete(f.Metadata, "trust") // it was learned with another finder
 	}
 	if err != nil {
 		return fmt.Errorf("-finder: %w", err)

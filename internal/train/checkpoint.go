@@ -113,6 +113,9 @@ func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) (
 	for i, v := range variables {
 		file.Tensors = append(file.Tensors, weights.NewF32(v.Name, v.Shape, values[i]))
 	}
+	if t.finder != nil {
+		file.Attach(t.finder)
+	}
 	file.Seal()
 	data, err := file.Encode()
 	if err != nil {
@@ -368,6 +371,9 @@ func (t *Trainer) loadFile(path string) error {
 		if err := json.Unmarshal([]byte(text), &t.kept); err != nil {
 			return fmt.Errorf("%s: panels: %w", path, err)
 		}
+	}
+	if t.finder, err = file.Attached(); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	scaled := newScaling(t.Options.Precision)
 	if t.Options.Precision == model.F16 {

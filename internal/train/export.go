@@ -55,6 +55,9 @@ func (t *Trainer) averaged(ctx context.Context) (*weights.File, error) {
 	for i, v := range variables {
 		file.Tensors = append(file.Tensors, weights.NewF32(v.Name, v.Shape, values[i]))
 	}
+	if t.finder != nil {
+		_ = file.Join(t.finder) // one for another anchor or side stays behind
+	}
 	return file, nil
 }
 

@@ -77,6 +77,7 @@ type Trainer struct {
 	scaled    scaling
 	of        *weights.Metadata // of Options.Init, if its network does not learn; otherwise nil
 	kept      []weights.Panel   // of Options.Init, if its mask does not learn
+	finder    *weights.File     // of Options.Init, or nil
 	adam      adam.Options
 	group     *group // of the ranks; nil: this process trains alone
 	ended     bool   // the run stops before its last step
@@ -219,6 +220,10 @@ func (t *Trainer) start(ctx context.Context, from initial) error {
 		}
 		if r := t.Options.Recipe; r.Frozen || r.HeadsFirst == 1 {
 			t.kept = from.about.Panels
+		}
+		var err error
+		if t.finder, err = from.file.Attached(); err != nil {
+			return fmt.Errorf("%s: %w", t.Options.Init, err)
 		}
 	}
 	return t.beginAverages(ctx)
