@@ -123,9 +123,8 @@ func SameParameters(config, other string) bool {
 
 // NewConfig gives the architecture of a name: "paper", "compact" (which the page downloads),
 // "mobile" (compact with a MobileNetV2 as its encoder), "small" (a finder, 0.3 million parameters) or
-// "tiny" (for tests). "-steered", then "-evidence" or "-anchored-evidence" may follow the name. Before these may stand "-concat" or
-// "-convlstm" (Integration).
-// The name of a method may end it.
+// "tiny" (for tests). "-steered", then "-evidence" or "-anchored-evidence" may follow the name.
+// Before these may stand "-concat" or "-convlstm" (Integration). The name of a method may end it.
 func NewConfig(name string, raters, classes int) (Config, error) {
 	if raters < 1 || classes < 1 {
 		return Config{}, fmt.Errorf("%d raters and %d classes: give at least one of each", raters, classes)

@@ -70,7 +70,7 @@ func (r *request) declare() (flags *cli.Groups, device *computing.Device) {
 	flags.Add("smaller weights and means", func(f *flag.FlagSet) {
 		f.StringVar(&r.mean, "mean", "", "`NAME|FILE`[,...]: average these weights with those of -weights; all runs must begin from the same weights")
 		f.StringVar(&r.panels, "panels", "", "`NAME=WEIGHT`[,...]: the mask is the mean of these panels (\"train -slots panels\") under these weights, others have none")
-		f.StringVar(&r.finder, "finder", "", "`FILE` of a network (\"train -config small\") that marks the anchor alone: it looks for it in whole photographs, and -weights draws in the square that it finds")
+		f.StringVar(&r.finder, "finder", "", "`FILE` of a small network (\"train -config small\") that marks the anchor alone. It finds the anchor in whole photographs, and -weights draws in the square around it")
 		f.StringVar(&r.f32, "f32", "", "write float32 weights, or the mean, to `FILE`")
 		f.StringVar(&r.f16, "f16", "", "the same to `FILE` as float16")
 		f.StringVar(&r.int8, "int8", "", "the same to `FILE` as int8")

@@ -56,7 +56,7 @@ func (t *Trainer) averaged(ctx context.Context) (*weights.File, error) {
 		file.Tensors = append(file.Tensors, weights.NewF32(v.Name, v.Shape, values[i]))
 	}
 	if t.finder != nil {
-		_ = file.Join(t.finder) // one for another anchor or side stays behind
+		file.Attach(t.finder)
 	}
 	return file, nil
 }

@@ -3,6 +3,7 @@ package train
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"mrprism/internal/segment/segmenttest"
@@ -47,6 +48,9 @@ func TestRunsKeepTheFinder(t *testing.T) {
 		assert.Equal(t, given.Tensor("finder."+tensor.Name).Data, tensor.Data, tensor.Name)
 	}
 	o.Out, o.Resume, o.Init, o.Anchor = filepath.Join(t.TempDir(), "cups"), false, init, "cup"
+	var said []string
+	o.Note = func(text string) { said = append(said, text) }
 	train(t, dev, o, 1)
 	assert.Nil(t, exported())
+	assert.Contains(t, strings.Join(said, "\n"), "stays behind: finder marks disc")
 }

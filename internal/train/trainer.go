@@ -221,12 +221,29 @@ func (t *Trainer) start(ctx context.Context, from initial) error {
 		if r := t.Options.Recipe; r.Frozen || r.HeadsFirst == 1 {
 			t.kept = from.about.Panels
 		}
-		var err error
-		if t.finder, err = from.file.Attached(); err != nil {
+		if err := t.keepFinder(from.file); err != nil {
 			return fmt.Errorf("%s: %w", t.Options.Init, err)
 		}
 	}
 	return t.beginAverages(ctx)
+}
+
+// keepFinder keeps the finder of a file, unless the run trains for another anchor or side.
+func (t *Trainer) keepFinder(file *weights.File) error {
+	small, err := file.Attached()
+	if small == nil || err != nil {
+		return err
+	}
+	about, err := t.Options.metadata(t.Dataset, 0, 0).Map()
+	if err != nil {
+		return err
+	}
+	if err := (&weights.File{Metadata: about}).Join(small); err != nil {
+		t.Options.tell(fmt.Sprintf("the finder of %s stays behind: %v", t.Options.Init, err))
+		return nil
+	}
+	t.finder = small
+	return nil
 }
 
 // beginAverages sets the averages to the parameters. If they began at 0, they would be too small

@@ -42,8 +42,8 @@ var DefaultAugmentation = Augmentation{
 	Brightness: .1, Contrast: .3, Gamma: .6, Colour: .12, Saturation: .8, Blur: .008,
 }
 
-// whole shows whole images, and leaves their shapes as they are: panels mark crops, and a swollen cup
-// is no longer where they marked it.
+// whole shows whole images and keeps their shapes. Panels mark crops: the mask learned less from
+// crops at all scales and with swollen cups.
 func (a Augmentation) whole() Augmentation {
 	a.Tight, a.Between, a.Wide, a.Away = 0, 0, 0, 0
 	a.Elastic, a.Swell, a.Grain, a.Distract = 0, 0, 0, 0
