@@ -83,6 +83,23 @@ func (l *Learner) cameras(classes []string, seen map[string]*trust.Photographs) 
 	return cameras
 }
 
+// A camera's ratios are trusted if a share, mostly, of them lies within tolerable of the experts'.
+const mostly, tolerable = 0.9, 0.1
+
+// unsure says whether runs that had set a camera's photographs aside draw worse ratios than those
+// to be trusted.
+func (l *Learner) unsure(c weights.Camera) bool {
+	held, near := 0., 0.
+	for _, r := range l.ratios {
+		if r.Camera == c.Name {
+			if held++; r.Error <= tolerable {
+				near++
+			}
+		}
+	}
+	return near < mostly*held
+}
+
 // marks says whether somebody marked class k of case i.
 func (l *Learner) marks(i, k int) bool {
 	return slices.ContainsFunc(l.Cases[i].Masks, func(row []string) bool { return row[k] != "" })

@@ -6,6 +6,7 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/trust"
+	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -40,4 +41,21 @@ func TestCamerasOfPartlyMarkedData(t *testing.T) {
 	require.Len(t, cameras[0].Others, 1, "four photographs say little")
 	assert.Equal(t, "discs", cameras[0].Others[0].To)
 	assert.Empty(t, learner.cameras([]string{"disc"}, seen))
+}
+
+// A camera stays if nine of ten ratios of runs that had set it aside are near, or if there are none.
+func TestUnsureCameras(t *testing.T) {
+	learner := Learner{}
+	for i := range 10 {
+		for name, far := range map[string]int{"steady": 1, "wrong": 2} {
+			r := trust.Residual{Camera: name, Error: .1}
+			if i < far {
+				r.Error = .11
+			}
+			learner.ratios = append(learner.ratios, r)
+		}
+	}
+	for name, unsure := range map[string]bool{"steady": false, "wrong": true, "never set aside": false} {
+		assert.Equal(t, unsure, learner.unsure(weights.Camera{Name: name}), name)
+	}
 }

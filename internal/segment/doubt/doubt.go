@@ -114,7 +114,7 @@ func (l *Learner) Learn(ctx context.Context, m *weights.Model) (*weights.Trust, 
 	if fitted == nil {
 		return nil, nil
 	}
-	fitted.Cameras, fitted.Mirror = known.Cameras, known.Mirror
+	fitted.Cameras, fitted.Mirror = slices.DeleteFunc(known.Cameras, l.unsure), known.Mirror
 	switch before := m.Metadata.Trust; {
 	case len(l.Folds) > 0:
 		l.spread(fitted, classes)
