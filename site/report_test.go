@@ -18,7 +18,7 @@ import (
 
 // The card of the mock's model "levels", as cmd/bundle writes its limits.
 const cardOfLevels = `export const version = "abc1234 0f0f0f0f", scripts = {};
-export const limits = { levels: ["It fails in pathologic myopia.", ...Array.from({ length: 20 }, (_, i) => "Limit " + i + ": " + "it is long and takes a line and a bit more. ".repeat(3)), "40 eyes of one hospital's camera taught the cup."] };
+export const limits = { levels: ["It fails in pathologic myopia.", ...Array.from({ length: 20 }, (_, i) => "Limit " + i + ": " + "it is long and takes a line and a bit more. ".repeat(3)), "Photographs must be upright: turned by 90° the cup loses 8 to 11 points."] };
 `
 
 // reporting is the mock with a card.
@@ -73,7 +73,7 @@ func TestReport(t *testing.T) {
 			"For research use only. Not a medical device", "Cup/disc, vertical 0.52 0.47 – 0.58 0.42 – 0.66", "Disc, area 26 735 px 25 131 – 28 072 24 062 – 29 943", "Cup/disc, horizontal 0.50 0.45 – 0.55",
 			"Experts' range 90 % interval", "in 90 of 100 images like those", "Model Fundus: optic disc and cup", "Weights, SHA-256 ab12", "MrPrism abc1234 0f0f0f0f",
 			"Test adapter [mock], f32, Rec3", "1536 × 1152 px, opened on", "369 × 369 px at", "Corrected by hand nothing", "Given marks none",
-			"It fails in pathologic myopia.", "40 eyes of one hospital's camera taught the cup.", "weights/levels.md", "Name Date Signature", "Disc, consensus", "Cup, consensus",
+			"It fails in pathologic myopia.", "Photographs must be upright", "weights/levels.md", "Name Date Signature", "Disc, consensus", "Cup, consensus",
 		} {
 			assert.Contains(t, text, want, paper)
 		}
@@ -86,7 +86,7 @@ func TestReport(t *testing.T) {
 	p.do(`document.getElementById("language").click()`)
 	p.until(`document.documentElement.lang === "de"`)
 	text := p.printed("german", 8.27, 11.69)
-	for _, want := range []string{"Bericht einer Segmentierung", "Papille, Fläche 26 735 px", "Exkavation/Papille, vertikal 0,52 0,47 – 0,58", "geöffnet am", "Grenzen des Modells", "an 40 Augen der Kamera", "Unterschrift"} {
+	for _, want := range []string{"Bericht einer Segmentierung", "Papille, Fläche 26 735 px", "Exkavation/Papille, vertikal 0,52 0,47 – 0,58", "geöffnet am", "Grenzen des Modells", "Bilder müssen aufrecht sein", "Unterschrift"} {
 		assert.Contains(t, text, want)
 	}
 	p.do(`document.getElementById("language").click()`)

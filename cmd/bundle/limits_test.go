@@ -14,8 +14,7 @@ import (
 func TestCardsHaveLimits(t *testing.T) {
 	text, err := limitsOf(filepath.Join("..", "..", "weights", "shipped"))
 	require.NoError(t, err)
-	assert.Contains(t, text, `"Small cups are guessed too large`)
-	assert.Contains(t, text, "A small cup may be shown as a suspicious one.")
+	assert.Contains(t, text, `"A small cup may be shown as a suspicious one: in the smallest quarter`)
 	assert.Less(t, len(text), 3000)
 	german, err := os.ReadFile(filepath.Join("..", "..", "site", "words", "de.json"))
 	require.NoError(t, err)

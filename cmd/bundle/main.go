@@ -42,7 +42,7 @@ const (
 	trainerLimit  = 2_600_000  // of the program that learns, with its scripts
 	togetherLimit = 2_220_000  // of the program that compares and fuses people's marks, with its scripts
 	weightsLimit  = 7_000_000  // each model
-	firstLimit    = 10_950_000 // all files of the page, and one model
+	firstLimit    = 11_250_000 // all files of the page, and one model
 )
 
 // cards is the folder of the model cards.
