@@ -57,7 +57,7 @@ func TestSharesOfPanels(t *testing.T) {
 	p.asking()
 	p.sample()
 	assert.Equal(t, []int{2, 0, 2}, get[[]int](p, `["#rater-list li", "input[name=rater]", "input[name=weight]"].map((s) => document.querySelectorAll(s).length)`))
-	assert.Equal(t, "as the experts of drishti", get[string](p, `document.querySelector("#rater-list span").textContent.replace("D", "d")`))
+	assert.Equal(t, "As the experts of: Drishti", get[string](p, `document.getElementById("raters-title").textContent + ": " + document.querySelector("#rater-list span").textContent`))
 	assert.False(t, get[bool](p, `document.getElementById("levels").hidden`))
 	p.drag(p.atSlider(1, 50), p.atSlider(1, 80), p.atSlider(1, 105))
 	p.until(shareTexts + `[1] === 100 && ` + sharesDone)

@@ -319,12 +319,11 @@ function buildControls(result) {
   offer("mark-rater", whoMarks(result));
   show(steered, "raters-equal", "raters-shares", "recurrence-sliders");
   show(!result.steered, "raters-unsteered");
-  write("raters-title", t(steered ? "Contours and weights" : "Contours"));
+  const drawn = panels.length ? "As the experts of" : steered ? "Contours and weights" : "Contours";
+  write("raters-title", t(drawn));
   $("level").max = raters.length;
   const row = (name, m) => {
-    const rater = panels.length
-        ? t("as the experts of {name}", { name: title(name) })
-        : title(name),
+    const rater = title(name),
       box = element("input", { type: "checkbox", name: "rater", value: m }),
       contour = levels ? [] : [box, swatch(raterColour(m))],
       named = [...contour, element("span", {}, rater)],
