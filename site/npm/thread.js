@@ -1,5 +1,5 @@
 // A worker of Node, as worker.txt expects one of a browser.
-import { createHash } from "node:crypto";
+import { createHash, webcrypto } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
@@ -35,6 +35,7 @@ Object.assign(globalThis, {
     terminate = () => this.#thread.terminate();
   },
 });
+globalThis.crypto ??= webcrypto;
 globalThis.navigator ??= { hardwareConcurrency: availableParallelism() };
 // Messages wait until somebody listens.
 Object.defineProperty(globalThis, "onmessage", {

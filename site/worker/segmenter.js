@@ -22,6 +22,9 @@ const LONGER = 4; // factor of patience for the next worker, and before a first 
 const HEAD = 352; // bytes, imageio.HeadSize
 const AGAIN = 2; // factor of patience for a worker that was silent and sent something again
 
+// Node 18 has no CustomEvent.
+const happened = (type, detail) => Object.assign(new Event(type), { detail });
+
 const crashed = (detail, again, code) =>
   new SegmentError({
     code,
@@ -165,12 +168,12 @@ export class Segmenter extends EventTarget {
     for (const { reject } of this.#pending.values()) reject(error);
     this.#pending.clear();
     if (again) this.#start();
-    else this.dispatchEvent(new CustomEvent("failed", { detail: error }));
+    else this.dispatchEvent(happened("failed", error));
   }
 
   #receive(data) {
     const waiting = this.#pending.get(data.request),
-      tell = () => this.dispatchEvent(new CustomEvent(data.type, { detail: data }));
+      tell = () => this.dispatchEvent(happened(data.type, data));
     switch (data.type) {
       case "ready":
         this.#info = data;
