@@ -43,7 +43,7 @@ func main() {
 // runs lists the runs of a data set and a seed, each once, the mean vote first.
 func (r *runner) runs(d data, seed int) (list []run) {
 	seen := map[string]bool{}
-	for _, t := range tables() {
+	for _, t := range append(tables(), confirmation()) {
 		if !t.covers(d) {
 			continue
 		}

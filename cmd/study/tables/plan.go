@@ -81,8 +81,8 @@ func (t table) covers(d data) bool {
 	return slices.ContainsFunc(t.sets, func(one data) bool { return one.name == d.name })
 }
 
-// everyData is the data of all tables.
-func everyData() []data { return append(slices.Clone(dataSets), readers...) }
+// everyData is the data of all tables, and of the confirmation.
+func everyData() []data { return slices.Concat(dataSets, readers, confirmation().sets) }
 
 // plain are the methods of the paper's Table 2, which have no model of single raters.
 var plain = []string{"uecnn", "luw", "agnet", "posal", "beal"}
@@ -169,8 +169,9 @@ type data struct {
 	truth    bool   // scored against the truth, and not against the mean vote
 	levels   bool   // agreement levels: nothing is known of single raters
 	training []string
-	steps    int  // of each training; 0: as many as the runner's
-	patients bool // folds and scores are of patients (groups.csv), not of images
+	steps    int    // of each training; 0: as many as the runner's
+	patients bool   // folds and scores are of patients (groups.csv), not of images
+	drawn    string // the generator's scenario whose raters each seed draws anew; empty: a data set of its own
 }
 
 // title is the data set's name, without the side.
@@ -193,6 +194,19 @@ var dataSets = []data{
 var readers = []data{
 	{name: "lidc", folder: "lidc", side: 64, training: []string{"-slots", "drawn", "-orientation", "any"}, steps: 1200, patients: true},
 	{name: "bubil-crowd", folder: "bubil-crowd", side: 128, truth: true, training: []string{"-slots", "drawn", "standardise: true", "-orientation", "any"}},
+}
+
+// confirmation is what weights/shipped/tables/PLAN.md asks for. It is in no family of the tables.
+func confirmation() (t table) {
+	t.rows = []entry{meanVote, sharp, recurrent}
+	for _, fusion := range []string{"majority", "dawid-skene", "contours"} {
+		t.rows = append(t.rows, withDice(entry{name: "on-" + fusion, title: "labels of " + fusion, args: meanVote.args, fused: fusion}))
+	}
+	for _, scenario := range dataSets[len(dataSets)-4:] {
+		scenario.drawn, scenario.name = scenario.name, scenario.name+"-panels"
+		t.sets = append(t.sets, scenario)
+	}
+	return t
 }
 
 // suits says whether a row can be trained on the data.

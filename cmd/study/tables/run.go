@@ -17,12 +17,14 @@ import (
 	"time"
 
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/synthetic"
 	"mrprism/weights/disk"
 )
 
 const (
-	images = 4           // in a batch
-	device = "processor" // trains and scores
+	images      = 4           // in a batch
+	drawnImages = 150         // of a generated set
+	device      = "processor" // trains and scores
 )
 
 // runner trains and scores in processes of their own, one after the other, and goes on where an
@@ -113,22 +115,36 @@ func (r *runner) split(d data, seed int, source string) ([]string, error) {
 	return []string{"-split", filepath.Join(folder, dataset.SplitFile)}, s.Write(folder)
 }
 
-// source is the data set's folder. A generated one is drawn first.
-func (r *runner) source(ctx context.Context, d data) (string, error) {
+// source is the data set's folder. A generated one is drawn first, of panels one for each seed.
+func (r *runner) source(ctx context.Context, d data, seed int) (string, error) {
 	if d.folder != "" {
 		return filepath.Join(r.shared, d.folder), nil
 	}
 	folder := filepath.Join(r.out, d.name, "data")
+	if d.drawn != "" {
+		folder += strconv.Itoa(seed)
+	}
 	if _, err := os.Stat(filepath.Join(folder, "dataset.json")); err == nil {
 		return folder, nil
 	}
-	return folder, r.call(ctx, nil, "train", "synthetic", d.name, folder, "-images", "150", "-side", strconv.Itoa(d.side), "-seed", "11")
+	if d.drawn != "" {
+		scenario, err := synthetic.FindScenario(d.drawn)
+		if err != nil {
+			return "", err
+		}
+		seed := firstPanel + uint64(seed)
+		return folder, synthetic.WriteDataset(ctx, folder, panel(scenario, seed), drawnImages, d.side, seed)
+	}
+	return folder, r.call(ctx, nil, "train", "synthetic", d.name, folder, "-images", strconv.Itoa(drawnImages), "-side", strconv.Itoa(d.side), "-seed", "11")
 }
 
 // fused is the folder of fused labels. The network that some fusions need is that of the first seed
 // that learned from the same images.
 func (r *runner) fused(ctx context.Context, d data, seed int, source, fusion string) (string, error) {
 	network := run{data: d, entry: fuser(fusion), seed: d.fold(seed)}
+	if d.drawn != "" {
+		network.seed = seed
+	}
 	folder := filepath.Join(r.out, d.name, fmt.Sprintf("fused%d-%s", network.seed, network.entry.name))
 	if _, err := os.Stat(filepath.Join(folder, fusion)); err == nil {
 		return filepath.Join(folder, fusion), nil
@@ -174,7 +190,7 @@ func (r *runner) train(ctx context.Context, x run) error {
 
 // arguments are those of a new training.
 func (r *runner) arguments(ctx context.Context, x run) ([]string, error) {
-	source, err := r.source(ctx, x.data)
+	source, err := r.source(ctx, x.data, x.seed)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +259,7 @@ func (r *runner) compare(ctx context.Context, d data, seed int, runs []run) erro
 	if err := os.RemoveAll(out); err != nil { // compare takes a new folder
 		return err
 	}
-	source, err := r.source(ctx, d)
+	source, err := r.source(ctx, d, seed)
 	if err != nil {
 		return err
 	}

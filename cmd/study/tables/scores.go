@@ -143,6 +143,9 @@ func (r *runner) scored(d data, seed int, rows []map[string]string) (added []sco
 	for _, row := range rows {
 		method := row["method"]
 		unit := cmp.Or(units[row["image"]], row["image"])
+		if d.drawn != "" { // each panel has images of its own
+			unit = fmt.Sprintf("panel%d %s", seed, unit)
+		}
 		for _, f := range d.figures() {
 			k := [3]string{row["class"], method, f.name}
 			i, there := at[k]
