@@ -12,6 +12,7 @@ import (
 // A seed draws one panel: people who err as the scenario's do, each to another degree.
 func TestPanels(t *testing.T) {
 	for _, d := range confirmation().sets {
+		assert.Len(t, (&runner{}).runs(d, 1), len(confirmation().rows), "no other table has it")
 		s, err := synthetic.FindScenario(d.drawn)
 		require.NoError(t, err)
 		again, err := synthetic.FindScenario(d.drawn)
