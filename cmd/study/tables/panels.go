@@ -5,7 +5,12 @@ package main
 import (
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
+	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/synthetic"
 )
 
@@ -32,4 +37,29 @@ func panel(s synthetic.Scenario, seed uint64) synthetic.Scenario {
 	}
 	s.Raters = people
 	return s
+}
+
+// those copies a data set with the raters whose names begin so, once.
+func (r *runner) those(d data, begin string) (string, error) {
+	from, to := filepath.Join(r.shared, d.folder), filepath.Join(r.out, d.name, begin)
+	if _, err := os.Stat(filepath.Join(to, dataset.DescriptionFile)); err == nil {
+		return to, nil
+	}
+	set, err := dataset.Open(from)
+	if err != nil {
+		return "", err
+	}
+	people := slices.DeleteFunc(slices.Clone(set.Raters), func(name string) bool { return !strings.HasPrefix(name, begin) })
+	if err := os.RemoveAll(to); err != nil { // a copy that was interrupted
+		return "", err
+	}
+	for _, sub := range append([]string{"images"}, people...) {
+		if sub != "images" {
+			sub = filepath.Join("raters", sub)
+		}
+		if err := os.CopyFS(filepath.Join(to, sub), os.DirFS(filepath.Join(from, sub))); err != nil {
+			return "", err
+		}
+	}
+	return to, dataset.Description{Name: d.name, Classes: set.Classes, Raters: people, Images: len(set.Cases)}.Write(to)
 }

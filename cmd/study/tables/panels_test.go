@@ -1,11 +1,13 @@
 package main
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/synthetic"
 )
 
@@ -13,6 +15,10 @@ import (
 func TestPanels(t *testing.T) {
 	for _, d := range confirmation().sets {
 		assert.Len(t, (&runner{}).runs(d, 1), len(confirmation().rows), "no other table has it")
+		if d.drawn == "" {
+			assert.NotEqual(t, 1, d.fold(4), d.name)
+			continue
+		}
 		s, err := synthetic.FindScenario(d.drawn)
 		require.NoError(t, err)
 		again, err := synthetic.FindScenario(d.drawn)
@@ -25,6 +31,25 @@ func TestPanels(t *testing.T) {
 			assert.NotEqual(t, one.Raters[i].Noise, other.Raters[i].Noise)
 			assert.InEpsilon(t, s.Raters[i].Noise, one.Raters[i].Noise, 2)
 			assert.Equal(t, s.Raters[i].Missed == 0, one.Raters[i].Missed == 0)
+		}
+	}
+}
+
+// Some raters of a data set teach, and others judge.
+func TestTeachersAndJudges(t *testing.T) {
+	scenario, err := synthetic.FindScenario("sectoral")
+	require.NoError(t, err)
+	r := &runner{shared: t.TempDir(), out: t.TempDir()}
+	require.NoError(t, synthetic.WriteDataset(t.Context(), filepath.Join(r.shared, "all"), scenario, 5, 32, 1))
+	d := data{name: "some", folder: "all", teachers: "rater1", judges: "rater"}
+	for begin, people := range map[string]int{d.teachers: 1, d.judges: len(scenario.Raters)} {
+		for range 2 {
+			folder, err := r.those(d, begin)
+			require.NoError(t, err)
+			set, err := dataset.Open(folder)
+			require.NoError(t, err)
+			assert.Len(t, set.Raters, people)
+			assert.Len(t, set.Cases, 5)
 		}
 	}
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -172,6 +173,9 @@ type data struct {
 	steps    int    // of each training; 0: as many as the runner's
 	patients bool   // folds and scores are of patients (groups.csv), not of images
 	drawn    string // the generator's scenario whose raters each seed draws anew; empty: a data set of its own
+	// Raters of folder that teach and that judge, by how their names begin; empty: all do both.
+	teachers, judges string
+	held             int // the fold that every seed holds out; 0: see fold
 }
 
 // title is the data set's name, without the side.
@@ -206,6 +210,19 @@ func confirmation() (t table) {
 		scenario.drawn, scenario.name = scenario.name, scenario.name+"-panels"
 		t.sets = append(t.sets, scenario)
 	}
+	for _, real := range dataSets {
+		if real.name == "bubil-cells" || real.name == "qubiq-brain-growth" {
+			for _, real.held = range []int{4, 5} {
+				one := real
+				one.name += fmt.Sprintf("-fold%d", one.held)
+				t.sets = append(t.sets, one)
+			}
+		}
+	}
+	t.sets = append(t.sets, data{
+		name: "bubil-fluo-crowd", folder: "bubil-fluo", side: 128, teachers: "crowd", judges: "expert",
+		training: []string{"-slots", "drawn", "standardise: true", "-orientation", "any"},
+	})
 	return t
 }
 

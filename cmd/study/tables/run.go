@@ -86,6 +86,9 @@ func (d data) fold(seed int) int {
 	if d.folder == "" {
 		return 1
 	}
+	if d.held > 0 {
+		return d.held
+	}
 	return (seed-1)%dataset.HoldOut + 1
 }
 
@@ -117,6 +120,9 @@ func (r *runner) split(d data, seed int, source string) ([]string, error) {
 
 // source is the data set's folder. A generated one is drawn first, of panels one for each seed.
 func (r *runner) source(ctx context.Context, d data, seed int) (string, error) {
+	if d.teachers != "" {
+		return r.those(d, d.teachers)
+	}
 	if d.folder != "" {
 		return filepath.Join(r.shared, d.folder), nil
 	}
@@ -262,6 +268,11 @@ func (r *runner) compare(ctx context.Context, d data, seed int, runs []run) erro
 	source, err := r.source(ctx, d, seed)
 	if err != nil {
 		return err
+	}
+	if d.judges != "" {
+		if source, err = r.those(d, d.judges); err != nil {
+			return err
+		}
 	}
 	reference := "mean"
 	if d.truth {
