@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"math"
 	"path/filepath"
 	"testing"
 
@@ -50,6 +52,48 @@ func TestTeachersAndJudges(t *testing.T) {
 			require.NoError(t, err)
 			assert.Len(t, set.Raters, people)
 			assert.Len(t, set.Cases, 5)
+		}
+	}
+}
+
+// The judgements are five, corrected together once all of them are there, and of a panel's images
+// each counts once.
+func TestConfirmed(t *testing.T) {
+	r := &runner{scores: t.TempDir()}
+	for _, d := range confirmation().sets {
+		var all []score
+		classes := []string{"disc", "cup"}
+		if d.drawn == "" {
+			classes = classes[:1]
+		}
+		for k, class := range classes {
+			for i, e := range []entry{meanVote, sharp, recurrent} {
+				for seed := range 4 {
+					s := score{class: class, method: e.name, figure: primary.name, seed: seed + 1, of: map[string]float64{}}
+					for image := range 6 {
+						s.of[fmt.Sprintf("panel%d case%d", seed, image)] = .5 + .1*float64(i)*float64(1+k) + .01*float64((3*seed+5*image+i)%7)
+					}
+					all = append(all, s)
+				}
+			}
+		}
+		require.NoError(t, r.keep(d, all))
+		rows, err := r.confirmed()
+		require.NoError(t, err)
+		corrected := 0
+		for _, x := range rows {
+			if !math.IsNaN(x.holm) {
+				corrected++
+				assert.GreaterOrEqual(t, x.holm, x.delta.P)
+			}
+			if x.class == "disc and cup" {
+				assert.InDelta(t, .15, x.delta.Mean, .02, "the mean of .1 and .2")
+			}
+		}
+		if last := d.judges != ""; last {
+			assert.Equal(t, judgements, corrected)
+		} else {
+			assert.Zero(t, corrected, d.name)
 		}
 	}
 }

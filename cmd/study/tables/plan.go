@@ -179,7 +179,12 @@ type data struct {
 }
 
 // title is the data set's name, without the side.
-func (d data) title() string { return cmp.Or(d.folder, d.name) }
+func (d data) title() string {
+	if d.held > 0 || d.teachers != "" {
+		return d.name
+	}
+	return cmp.Or(d.folder, d.name)
+}
 
 // dataSets are those that the tables report.
 var dataSets = []data{

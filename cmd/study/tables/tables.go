@@ -39,6 +39,13 @@ func (r *runner) write(folder string) error {
 		return err
 	}
 	files := map[string]func(io.Writer) error{"family.csv": written(family, nil)}
+	confirmed, err := r.confirmed()
+	if err != nil {
+		return err
+	}
+	if len(confirmed) > 0 {
+		files["confirmation.csv"] = written(confirmed, masks[1:])
+	}
 	if len(grid.Columns) > 0 {
 		files["overview.svg"] = grid.Write
 	}
