@@ -76,7 +76,7 @@ func TestInitFromPyTorch(t *testing.T) {
 	require.ErrorContains(t, err, "names")
 	o.Init = "fundus"
 	_, _, err = resume(t, o)
-	require.ErrorContains(t, err, "fundus: the model has configuration compact-evidence, and config is tiny")
+	require.ErrorContains(t, err, "fundus: the model has configuration compact-anchored-evidence, and config is tiny")
 	o.Init = "fungus"
 	_, _, err = resume(t, o)
 	require.ErrorContains(t, err, "fungus: there is no such file (did you mean fundus?); the shipped models are ")
