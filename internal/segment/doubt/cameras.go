@@ -86,8 +86,8 @@ func (l *Learner) cameras(classes []string, seen map[string]*trust.Photographs) 
 // A camera's ratios are trusted if a share, mostly, of them lies within tolerable of the experts'.
 const mostly, tolerable = 0.9, 0.1
 
-// unsure says whether runs that had set a camera's photographs aside draw worse ratios than those
-// to be trusted.
+// unsure says whether too many of a camera's ratios are wrong in the runs that had set its
+// photographs aside.
 func (l *Learner) unsure(c weights.Camera) bool {
 	held, near := 0., 0.
 	for _, r := range l.ratios {
