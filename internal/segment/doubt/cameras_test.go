@@ -59,3 +59,12 @@ func TestUnsureCameras(t *testing.T) {
 		assert.Equal(t, unsure, learner.unsure(weights.Camera{Name: name}), name)
 	}
 }
+
+// Photographs that the weights have seen teach no camera anew, nor one that folds found unsure.
+func TestFoldsTaughtLast(t *testing.T) {
+	taught := &weights.Trust{Images: 9, FoldsOf: trust.FoldsToDoubtBy, Cameras: []weights.Camera{{Name: "steady"}}}
+	m, learner := &weights.Model{Metadata: weights.Metadata{Classes: []string{"disc"}, Trust: taught}}, &Learner{Cases: make([]dataset.Case, 100)}
+	known, err := learner.Learn(t.Context(), m)
+	require.NoError(t, err)
+	assert.Same(t, taught, known)
+}

@@ -66,7 +66,7 @@ func (l *Learner) Images(m *weights.Model) int {
 
 // Learn fits the trust of a model; nil: the images are too few. If the signs of doubt come from the
 // folds, the figures of an image are those of the run that had set it aside; its features are
-// always the model's own.
+// always the model's own. What enough folds have taught stays if there are none now.
 func (l *Learner) Learn(ctx context.Context, m *weights.Model) (*weights.Trust, error) {
 	classes := m.Metadata.Classes
 	l.anchor, l.references = m.Metadata.Anchor, make([]trust.Reference, len(l.Cases), len(l.Cases)+foreignPictures)
@@ -75,14 +75,14 @@ func (l *Learner) Learn(ctx context.Context, m *weights.Model) (*weights.Trust, 
 	for i, part := range dataset.Folds(l.Cases, 4) { // for images that the model has seen, too
 		l.references[i].Part, l.references[i].Unit = part, l.units[i]
 	}
-	known := &weights.Trust{}
-	if before := m.Metadata.Trust; before != nil && len(l.Folds) == 0 && before.FoldsOf >= trust.FoldsToDoubtBy { // what folds taught stays
-		*known = *before
+	if before := m.Metadata.Trust; before != nil && len(l.Folds) == 0 && before.FoldsOf >= trust.FoldsToDoubtBy {
+		return before, nil
 	} else if distinct(l.units) < trust.Enough {
 		return nil, nil
 	}
+	known := &weights.Trust{}
 	err := l.with(ctx, m, m, func(e *segment.Engine) (err error) {
-		if known.Cameras, known.Mirror, err = l.photographs(ctx, e); err != nil || known.FoldsOf > 0 {
+		if known.Cameras, known.Mirror, err = l.photographs(ctx, e); err != nil {
 			return err
 		}
 		err = l.each(ctx, e, l.Turns, func(int) bool { return true }, func(i int, loaded *dataset.Loaded, r *segment.Result) {
@@ -96,8 +96,8 @@ func (l *Learner) Learn(ctx context.Context, m *weights.Model) (*weights.Trust, 
 		}
 		return l.addForeign(ctx, e)
 	})
-	if err != nil || known.FoldsOf > 0 {
-		return known, err
+	if err != nil {
+		return nil, err
 	}
 	for part, fold := range l.Folds {
 		err := l.with(ctx, fold, m, func(e *segment.Engine) error {
