@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"mrprism/internal/command/journal"
-	"mrprism/internal/output/cells"
+	"mrprism/internal/files/cells"
 	"mrprism/internal/output/sheet"
 )
 

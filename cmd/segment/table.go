@@ -14,8 +14,8 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/command/journal"
+	"mrprism/internal/files/cells"
 	"mrprism/internal/files/imageio"
-	"mrprism/internal/output/cells"
 	"mrprism/internal/output/sheet"
 	"mrprism/internal/program/cli"
 	"mrprism/weights"

@@ -9,9 +9,9 @@ import (
 	"syscall/js"
 	"time"
 
+	"mrprism/internal/files/cells"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/output/archive"
-	"mrprism/internal/output/cells"
 	"mrprism/internal/output/sheet"
 	"mrprism/internal/page"
 )

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/output/cells"
+	"mrprism/internal/files/cells"
 	"mrprism/weights"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"mrprism/internal/data/metric"
+	"mrprism/internal/files/cells"
 	"mrprism/internal/files/imageio"
-	"mrprism/internal/output/cells"
 	"mrprism/internal/segment"
 	"mrprism/internal/trust"
 )

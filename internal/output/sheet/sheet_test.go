@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"mrprism/internal/files/cells"
 	"mrprism/internal/files/imageio"
-	"mrprism/internal/output/cells"
 	"mrprism/internal/segment"
 	"mrprism/internal/trust"
 )

@@ -9,7 +9,7 @@ import (
 
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
-	"mrprism/internal/output/cells"
+	"mrprism/internal/files/cells"
 )
 
 // WriteCSV writes a CSV for spreadsheets, as package cells has them. Numbers have six digits; cells

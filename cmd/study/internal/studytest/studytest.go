@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/files/cells"
 	"mrprism/internal/files/imageio"
-	"mrprism/internal/output/cells"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/weights"
 
