@@ -181,7 +181,7 @@ func number(groups [][]string) {
 }
 
 // finish describes the data set, opens it as training will, and moves it to its final place.
-func (t *target) finish(s *Summary, source string) error {
+func (t *target) finish(s *Summary, l *listing) error {
 	for _, rater := range s.Raters {
 		for _, class := range s.Classes {
 			if _, err := disk.Folder(t.temporary, filepath.Join("raters", rater, class)); err != nil {
@@ -195,13 +195,20 @@ func (t *target) finish(s *Summary, source string) error {
 		}
 	}
 	number(s.groups)
+	groups := map[string]string{}
+	for _, line := range s.groups {
+		groups[line[0]] = line[1]
+	}
+	for _, line := range l.readings {
+		line[2] = groups[line[1]]
+	}
 	err := errors.Join(t.writeTable("marks.csv", []string{"name", "rater", "class", "origin", "decided"}, s.origins), t.writeTable(dataset.AffinesFile, []string{"name", "affine"}, s.affines),
-		t.writeTable(dataset.GroupsFile, []string{"name", "group"}, s.groups))
+		t.writeTable(dataset.GroupsFile, []string{"name", "group"}, s.groups), t.writeTable("readings.csv", l.readingsHeader(), l.readings))
 	if err != nil {
 		return err
 	}
 	description := dataset.Description{
-		Name: s.Name, Classes: s.Classes, Raters: s.Raters, Images: s.Images, Source: source, Licence: "the terms of the source hold",
+		Name: s.Name, Classes: s.Classes, Raters: s.Raters, Images: s.Images, Source: l.source, Licence: "the terms of the source hold",
 	}
 	if err := description.Write(t.temporary); err != nil {
 		return err

@@ -93,6 +93,10 @@ type listing struct {
 	skipped         []Skip
 	holders         map[string][]*session // of sessions: those with an image, by its SHA-256
 	closers         []io.Closer           // of sessions: their files
+	sessions        []*session            // the latest of each person first
+	questions       []string              // of a reading study
+	lock            sync.Mutex            // of readings
+	readings        [][]string            // lines of readings.csv
 	outerFirst      bool                  // the classes have no order yet: larger ones come first
 }
 
@@ -183,7 +187,7 @@ func (l Layout) Run(ctx context.Context, o Options) (*Summary, error) {
 		s.sortClasses()
 	}
 	s.settleSplit(found.split)
-	if err := t.finish(s, found.source); err != nil {
+	if err := t.finish(s, found); err != nil {
 		return nil, err
 	}
 	return s, nil

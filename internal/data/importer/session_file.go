@@ -25,10 +25,7 @@ type session struct {
 	Saved    string   `json:"saved"`
 	Grader   string   `json:"grader"`
 	Readings readings `json:"readings"`
-	Study    *struct {
-		ID         string   `json:"id"`
-		Structures []string `json:"structures"`
-	} `json:"study"`
+	Study    *plan    `json:"study"`
 
 	path, rater, sum string               // sum: of session.json
 	files            map[string]*zip.File // by name

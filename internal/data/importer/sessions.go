@@ -25,7 +25,8 @@ var FromSessions = Layout{
 	Description: `sessions of the page, one or more of each person, with the images in them or beside them (found by SHA-256)
            ann.mrprism, ben.mrprism, …, IMAGE.jpg, …: a rater is a person. A mask counts if it was drawn on, or if its image
            was accepted; marks.csv says which, and when. A second reading of an image becomes NAME-again,
-           which only "evaluate raters" uses`,
+           which only "evaluate raters" uses. readings.csv has a line for each reading, for "evaluate readers";
+           where people read with the model too, the masks are those drawn without it`,
 	list: listSessions,
 }
 
@@ -36,14 +37,22 @@ type reading struct {
 		Name          string `json:"name"`
 		Slice, Slices int
 	} `json:"image"`
-	Review    string `json:"review"`
-	Reason    string `json:"reason"`
-	Decided   string `json:"decided"`
-	VersionOf *int   `json:"versionOf"`
-	Drawn     []file `json:"drawn"`
-	Masks     []file `json:"masks"`
-	Result    *struct {
-		Classes []string `json:"classes"`
+	Review                      string `json:"review"`
+	Reason                      string `json:"reason"`
+	Decided                     string `json:"decided"`
+	Seconds, Drawing, Answering float64
+	Sitting                     int            `json:"sitting"` // 1 or 2, of a study in which each image is read both ways
+	Aided                       bool           `json:"aided"`   // the model's outline was there
+	Answers                     map[string]any `json:"answers"`
+	VersionOf                   *int           `json:"versionOf"`
+	Drawn                       []file         `json:"drawn"`
+	Masks                       []file         `json:"masks"`
+	Result                      *struct {
+		Classes      []string `json:"classes"`
+		Measurements struct {
+			VerticalRatio told
+			Structures    []told
+		}
 	} `json:"result"`
 }
 
@@ -114,6 +123,7 @@ func gradedImages(o *Options) (*listing, []*graded, error) {
 	}
 	images := map[string]*graded{}
 	l.holders = map[string][]*session{}
+	l.returned(all)
 	for _, s := range all {
 		for sum := range s.images {
 			l.holders[sum] = append(l.holders[sum], s)
@@ -177,7 +187,10 @@ func (l *listing) agree(all []*session, lenient bool) (kept []*session, err erro
 			return fmt.Errorf("%s is of another study than the sessions before it: import each study alone", s.path)
 		}
 		if s.Study != nil {
-			study = s.Study.ID
+			study, l.questions = s.Study.ID, nil
+			for _, q := range s.Study.Questions {
+				l.questions = append(l.questions, q.Name)
+			}
 		}
 		people[s.rater], l.classes = s.Grader, common
 		l.source += cmp.Or(strings.Repeat(", ", min(1, len(l.source))), "sessions: ") + filepath.Base(s.path)
@@ -233,12 +246,14 @@ type graded struct {
 	sum, stated, name, beside string
 	slice                     int              // of a file with several; 0: it has one
 	by                        map[string]*work // by rater
+	all                       []*work          // each reading
 }
 
 // work is a reading in its session.
 type work struct {
 	*reading
 	session *session
+	order   int // in it, from 1
 }
 
 // take adds the readings of a session to those of the images.
@@ -258,19 +273,23 @@ func (l *listing) take(s *session, images map[string]*graded) {
 		if imageio.Stem(r.Image.Name) == asName(imageio.Stem(r.Image.Name)) {
 			g.stated = cmp.Or(g.stated, imageio.Stem(r.Image.Name))
 		}
-		before, again := g.by[s.rater], g.by[dataset.Second(s.rater)]
+		before, again, one := g.by[s.rater], g.by[dataset.Second(s.rater)], &work{r, s, i + 1}
+		if earlier := slices.ContainsFunc(g.all, func(w *work) bool { return w.session != s && w.session.rater == s.rater }); !earlier && r.VersionOf == nil {
+			g.all = append(g.all, one)
+		}
 		switch {
 		case !isSum.MatchString(r.Image.SHA256):
 			l.skip(at, "it has no SHA-256")
 			delete(images, key)
 		case r.VersionOf != nil:
 			l.skip(at, "a second version, from which nobody has chosen: open the session in the page and choose one")
+		case s.Study.bothWays() && r.Aided:
 		case before == nil:
-			g.by[s.rater] = &work{r, s}
+			g.by[s.rater] = one
 		case before.session != s:
 			l.skip(at, fmt.Sprintf("the same person's later session %s has it", filepath.Base(before.session.path)))
 		case again == nil && l.counts(before):
-			g.by[dataset.Second(s.rater)] = &work{r, s}
+			g.by[dataset.Second(s.rater)] = one
 		case again == nil:
 			l.skip(at, "a second reading of the image, of which no mask of the first one counts")
 		default:
@@ -306,8 +325,9 @@ func (g *graded) read() ([]picture, []Skip) {
 		img, err = imageio.DecodeSlice(from, data, g.slice)
 	}
 	if err != nil {
-		return nil, []Skip{{g.name, err.Error()}}
+		return nil, append(g.tell(0, 0), Skip{g.name, err.Error()})
 	}
+	lost := g.tell(img.W, img.H)
 	p := picture{name: g.name, file: from, image: img}
 	if g.slice > 0 {
 		p.group = "file-" + g.sum[:8]
@@ -323,7 +343,7 @@ func (g *graded) read() ([]picture, []Skip) {
 			}
 		}
 	}
-	return []picture{p}, left
+	return []picture{p}, append(left, lost...)
 }
 
 // drawings are the masks that count (M, K) in an image of w × h pixels, and where they come from.
