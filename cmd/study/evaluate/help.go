@@ -7,6 +7,7 @@ usage: evaluate -weights NAME|FILE -data DIR[,DIR] [flags]
        evaluate compare -data DIR [flags]            several models and folders of predictions: see evaluate compare -h
        evaluate fuse -data DIR -out DIR [flags]      makes one map of the marks of all raters: see evaluate fuse -h
        evaluate raters DIR [-out DIR]                how far the raters of a data set agree: see evaluate raters -h
+       evaluate readers readings.csv [flags]         what readers gain by a model: see evaluate readers -h
 
 -weights A+B+C is an ensemble: the mean of the maps of several models of the same classes, raters and
 side. The first one searches photographs. An ensemble has neither doubts nor intervals.
@@ -311,4 +312,35 @@ examples:
   train synthetic one-expert data/one-expert -images 60 && evaluate raters data/one-expert
 
 exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C
+`
+
+const readersIntro = `evaluate readers - compares readers without and with a model, as a reading study does
+
+usage: evaluate readers readings.csv [-truth truth.csv] [-out DIR]
+
+readings.csv has a row for each reading: the columns reader and case, and, if there are any, group (the patient; without it
+each case is one), modality (without or with; empty in a study of one), repeat (1: a second reading), decision, seconds,
+ratio, area_CLASS, and a column for each question. Numbers have a point, and choices a number in front, as "1 no".
+truth.csv has the column case, and columns named as those of readings.csv. The tables have, for each of these:
+  AUC                   if its truth is 0 or 1: the area under the empirical ROC curve of the readers' numbers
+  mean absolute error   if its truth is another number
+of each reader in each modality, and with less without, with 95 % intervals and tests by Obuchowski and Rockette: for
+random readers and cases, fixed readers and fixed cases. So they have the mean of the seconds. A figure is of the cases
+that all readers have judged in all modalities, and of first readings. Then follow the variances for planning a study, and
+  ICC(2,1)              of area_CLASS, ratio and what truth.csv has: over the readers, in each modality
+  bias, limits          of agreement, of each reader: with less without, and second less first readings
+  readings and seconds  of each reader in each modality
+
+-out DIR receives report.html, report.json (by the schema cmd/study/evaluate/readers.schema.json of the repository) and
+figures.csv. What cannot count, such as a second row of the same reading, a case without a truth, a reader without a
+modality or more than a day of seconds, is named and left out. If a figure cannot be computed, the others are written all
+the same, and the exit code is 1.
+`
+
+const readersExamples = `
+examples:
+  evaluate readers readings.csv -truth truth.csv -out study
+  evaluate readers readings.csv -truth glaucoma.csv -format imrmc > glaucoma.imrmc
+
+exit codes: 0 done, 1 failed or a figure cannot be computed, 2 wrong usage, 130 stopped by Ctrl-C
 `

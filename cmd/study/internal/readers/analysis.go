@@ -1,223 +1,157 @@
 package readers
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
 
-	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
 )
 
-// Kinds of figures. Analyse chooses by the truth.
-const (
-	AUC   = "AUC"                 // the truth is 0 or 1: empirical, the readers' numbers rank the cases
-	Error = "mean absolute error" // the truth is another number
-	Mean  = "mean"                // there is no truth
-)
+// Kinds of figures: the truth is 0 or 1, another number, or not given.
+const AUC, Error, Mean = "AUC", "mean absolute error", "mean"
 
 // Analysis is a figure of several readers.
 type Analysis struct {
 	Figure     string     `json:"figure"` // the column
 	Kind       string     `json:"kind"`   // AUC, mean absolute error or mean
-	Modalities []string   `json:"modalities"`
 	Images     int        `json:"images"` // that all readers have judged in all modalities
-	Of         int        `json:"of"`     // that some reader has judged, of those with a truth
+	Of         int        `json:"of"`     // that some reader has judged
 	Patients   int        `json:"patients"`
-	Positives  *int       `json:"positives,omitempty"` // images with the truth 1
-	Readers    []Reader   `json:"readers"`
-	Means      []Views    `json:"means"` // over the readers, by modality
-	Difference *Views     `json:"difference,omitempty"`
+	Positives  int        `json:"positives"` // images with the truth 1, for AUC
+	Estimates  []Estimate `json:"estimates"` // of each reader, then of all; by view, then by modality
 	Components Components `json:"components"`
-	Notes      Notes      `json:"notes"`
 }
 
-// Reader is the figure of one reader, with intervals for other cases.
-type Reader struct {
-	Name       string `json:"name"`
-	Figures    []Test `json:"figures"` // by modality
-	Difference *Test  `json:"difference,omitempty"`
-}
-
-// Analyse compares the readers by a column of the readings, over the cases that all have judged in
-// all modalities. Second readings do not count. truth may be nil. An error says what is missing.
-func Analyse(t, truth *Table, figure string) (*Analysis, error) {
-	a := &Analysis{Figure: figure, Kind: Mean, Modalities: t.Modalities}
-	if !slices.Contains(t.cells.Columns, figure) {
-		return nil, fmt.Errorf("%s: the readings have no such column", figure)
-	}
-	values, true1 := t.values(figure, false), map[mark]float64(nil)
+// Analyse compares readers by a column of the readings, over the cases that all of them have judged
+// in all modalities. Second readings do not count. truth may be nil. An error says what is missing.
+func Analyse(t, truth *Table, column string) (*Analysis, error) {
+	a := &Analysis{Figure: column, Kind: Mean}
+	values, y, most := t.values(column, false), make([]float64, len(t.Cases)), math.Inf(1)
 	if truth != nil {
-		a.Kind, true1 = AUC, truth.values(figure, false)
-		for _, v := range true1 {
-			if v != 0 && v != 1 {
-				a.Kind = Error
-			}
+		known := truth.values(column, false)[0][0]
+		if a.Kind, most = AUC, 1; slices.ContainsFunc(known, func(v float64) bool { return v < 0 || v > 1 || v > 0 && v < 1 }) {
+			a.Kind, most = Error, math.Inf(1)
 		}
-		a.leaveOut(values, true1)
-	}
-	judged := statistics.Filter(t.Cases, func(of string) bool {
-		return slices.ContainsFunc(t.Readers, func(reader string) bool {
-			return slices.ContainsFunc(t.Modalities, func(m string) bool { _, is := values[mark{m, reader, of}]; return is })
-		})
-	})
-	readers, images := t.common(values, t.Modalities)
-	for _, reader := range t.Readers {
-		for _, m := range t.Modalities {
-			if n := number(values, m, reader); !slices.Contains(readers, reader) {
-				a.Notes.add(fmt.Sprintf("%s (%d %s)", reader, n, m), "%s: readers without a figure in some modality, left out (images in each)", figure)
+		for i, of := range t.Cases {
+			if at, is := slices.BinarySearch(truth.Cases, of); is {
+				y[i] = known[at]
+			} else {
+				y[i] = math.NaN()
 			}
 		}
 	}
-	a.Images, a.Of = len(images), len(judged)
+	var untrue, few, counts []string
+	for i, of := range t.Cases {
+		judged := false
+		for _, row := range values {
+			for j := range row {
+				judged = judged || !math.IsNaN(row[j][i])
+				row[j][i] += 0 * y[i] // none without a truth
+			}
+		}
+		switch {
+		case judged && math.IsNaN(y[i]):
+			untrue = append(untrue, of)
+		case judged:
+			a.Of++
+		}
+	}
+	readers, images := t.common(values)
+	for j, reader := range t.Readers {
+		for m, modality := range t.Modalities {
+			reader = strings.TrimSpace(fmt.Sprint(reader, " ", count(values[m][j]), " ", modality))
+		}
+		if counts = append(counts, reader); !slices.Contains(readers, j) {
+			few = append(few, reader)
+		}
+	}
+	t.Notes[column+": images without a truth, left out"], t.Notes[column+": readers without a figure in a modality, left out"] = untrue, few
 	units, patients := t.units(images)
-	a.Patients = patients
-	y := statistics.Tabulate(len(images), func(i int) float64 { return true1[mark{of: images[i]}] })
-	if err := a.enough(t, values, readers, y, units); err != nil {
-		return nil, err
+	a.Images, a.Patients = len(images), patients
+	y = statistics.Tabulate(len(images), func(i int) float64 { return y[images[i]] })
+	if err := a.check(y, units); err != nil {
+		return nil, fmt.Errorf("%w. Images with a truth that each has judged: %s", err, strings.Join(counts, "; "))
 	}
-	var d jackknifed
-	for _, m := range t.Modalities {
-		var figures []float64
-		var without [][]float64
-		for _, reader := range readers {
-			x := statistics.Tabulate(len(images), func(i int) float64 { return values[mark{m, reader, images[i]}] })
-			whole, less := a.jackknife(x, y, units)
-			figures, without = append(figures, whole), append(without, less)
+	var g grid
+	for _, row := range values {
+		g = append(g, statistics.Tabulate(len(readers), func(j int) figure {
+			return a.jackknife(statistics.Tabulate(len(images), func(i int) float64 { return row[readers[j]][images[i]] }), y, units)
+		}))
+	}
+	a.Components, _ = g.components()
+	for j := range len(readers) + 1 {
+		part, reader := g, "" // at last of all readers
+		if j < len(readers) {
+			part, reader = statistics.Tabulate(len(g), func(m int) []figure { return g[m][j : j+1] }), t.Readers[readers[j]]
 		}
-		d.figures, d.without = append(d.figures, figures), append(d.without, without)
+		a.add(part, reader, t.Modalities, most)
 	}
-	a.compute(d, readers)
 	return a, nil
 }
 
-// leaveOut deletes the values of cases without a truth.
-func (a *Analysis) leaveOut(values, truth map[mark]float64) {
-	lacking := map[string]bool{}
-	for at := range values {
-		if _, is := truth[mark{of: at.of}]; !is {
-			lacking[at.of] = true
-			delete(values, at)
-		}
+// add adds the estimates of a reader or of all: a row for each view.
+func (a *Analysis) add(g grid, reader string, modalities []string, most float64) {
+	columns := statistics.Tabulate(len(g), func(m int) []Estimate { return g[m : m+1].estimates(most) })
+	if len(g) == 2 {
+		columns = append(columns, g.estimates(most))
 	}
-	for _, of := range slices.Sorted(maps.Keys(lacking)) {
-		a.Notes.add(of, "%s: cases without a truth, left out", a.Figure)
+	for view := range columns[0] {
+		for m, column := range columns {
+			e := column[view]
+			e.Reader, e.Modality = reader, append(slices.Clone(modalities), Difference)[m]
+			a.Estimates = append(a.Estimates, e)
+		}
 	}
 }
 
-// compute fills in the figures, their means and their difference.
-func (a *Analysis) compute(d jackknifed, readers []string) {
-	least, most := 0., math.Inf(1)
-	if a.Kind == AUC {
-		most = 1
-	}
-	whole, c := d.views(least, most)
-	a.Components = c
-	for j, name := range readers {
-		r := Reader{Name: name}
-		for m := range a.Modalities {
-			one, _ := d.only(m, j).views(least, most)
-			r.Figures = append(r.Figures, *one.FixedReaders)
-		}
-		if len(a.Modalities) == 2 {
-			both, _ := d.only(-1, j).views(least, most)
-			r.Difference = both.FixedReaders
-		}
-		a.Readers = append(a.Readers, r)
-	}
-	for m := range a.Modalities {
-		mean, _ := d.only(m, -1).views(least, most)
-		a.Means = append(a.Means, mean)
-	}
-	if len(a.Modalities) == 2 {
-		a.Difference = &whole
-	}
-}
-
-// enough returns an error if the cases are too few. It names how many each reader has.
-func (a *Analysis) enough(t *Table, values map[mark]float64, readers []string, y []float64, units []statistics.Unit) error {
-	patients := [2]map[statistics.Unit]bool{{}, {}}
-	positives := 0
+// check counts the positives, and returns an error if the images are too few.
+func (a *Analysis) check(y []float64, units []statistics.Unit) error {
+	of := [2][]statistics.Unit{}
 	for i, v := range y {
 		if a.Kind == AUC {
-			patients[int(v)][units[i]] = true
-			positives += int(v)
+			of[int(v)] = append(of[int(v)], units[i])
 		}
 	}
-	few := len(y) < 4 || a.Patients < 2
-	lacks := fmt.Sprintf("%d images of %d patients; it takes 4 images of 2 patients", len(y), a.Patients)
-	if a.Kind == AUC {
-		a.Positives = &positives
-		few = few || len(patients[0]) < 2 || len(patients[1]) < 2
-		lacks = fmt.Sprintf("%d images with the truth 1, of %d patients, and %d with 0, of %d; it takes 2 patients of each, and 4 images", positives, len(patients[1]), len(y)-positives, len(patients[0]))
+	a.Positives = len(of[1])
+	if zeros, ones := statistics.Distinct(of[0]), statistics.Distinct(of[1]); a.Kind == AUC && min(zeros, ones) < 2 {
+		return fmt.Errorf("%s: an AUC takes 2 patients with the truth 0 and 2 with 1, of whom all readers have judged images in all modalities. There are %d and %d", a.Figure, zeros, ones)
 	}
-	if !few && len(readers) > 0 {
-		return nil
+	if a.Images < 4 || a.Patients < 2 {
+		return fmt.Errorf("%s: it takes 4 images, of 2 patients, that all readers have judged in all modalities. There are %d, of %d", a.Figure, a.Images, a.Patients)
 	}
-	var has []string
-	for _, reader := range t.Readers {
-		for _, m := range t.Modalities {
-			has = append(has, strings.TrimSpace(fmt.Sprintf("%s %d %s", reader, number(values, m, reader), m)))
-		}
-	}
-	return fmt.Errorf("%s: all readers together have judged %s. Images with a truth that each has judged: %s", a.Figure, lacks, strings.Join(has, ", "))
+	return nil
 }
 
-// jackknife is the figure of a reader, and its values without each patient.
-func (a *Analysis) jackknife(x, y []float64, units []statistics.Unit) (whole float64, without []float64) {
-	var all share
-	less := make([]share, a.Patients)
-	if a.Kind != AUC {
-		for i, v := range x {
-			if a.Kind == Error {
-				v = math.Abs(v - y[i])
-			}
-			all.add(v)
-			less[units[i]-1].add(v)
+// jackknife is the figure of a reader, with and without each patient.
+func (a *Analysis) jackknife(x, y []float64, units []statistics.Unit) (f figure) {
+	sums := make([][2]float64, 1+a.Patients) // and of how many numbers: of all patients, and of each
+	add := func(v float64, of ...statistics.Unit) {
+		for _, u := range of {
+			sums[u][0], sums[u][1] = sums[u][0]+v, sums[u][1]+1
 		}
 	}
-	// The area is the share of pairs of a positive and a negative in which the positive ranks higher.
-	// A patient takes away the pairs of which an image is the patient's.
-	for i, positive := range y {
-		for k, other := range y {
-			if a.Kind != AUC || positive != 1 || other != 0 {
-				continue
-			}
-			higher := map[bool]float64{true: 1}[x[i] > x[k]]
-			if x[i] == x[k] {
-				higher = .5
-			}
-			all.add(higher)
-			less[units[i]-1].add(higher)
-			if units[i] != units[k] {
-				less[units[k]-1].add(higher)
+	for i, v := range x {
+		switch {
+		case a.Kind == Mean:
+			add(v, 0, units[i])
+		case a.Kind == Error:
+			add(math.Abs(v-y[i]), 0, units[i])
+		case y[i] == 1: // the area is the share of pairs in which the positive ranks higher
+			for k, other := range x {
+				if rank := float64(1+cmp.Compare(v, other)) / 2; y[k] == 0 {
+					if add(rank, 0, units[i]); units[k] != units[i] {
+						add(rank, units[k])
+					}
+				}
 			}
 		}
 	}
-	for _, l := range less {
-		without = append(without, (all.sum-l.sum)/(all.n-l.n))
+	for _, less := range sums[1:] {
+		f.without = append(f.without, (sums[0][0]-less[0])/(sums[0][1]-less[1]))
 	}
-	return all.sum / all.n, without
-}
-
-// share is a sum of so many numbers.
-type share struct{ sum, n float64 }
-
-func (s *share) add(v float64) { s.sum, s.n = s.sum+v, s.n+1 }
-
-// number is how many values a reader has in a modality.
-func number(values map[mark]float64, modality, reader string) (n int) {
-	for at := range values {
-		if at.modality == modality && at.reader == reader {
-			n++
-		}
-	}
-	return n
-}
-
-// mean is that of the readers' figures in a modality.
-func (a *Analysis) mean(m int) float64 {
-	return metric.Mean(statistics.Tabulate(len(a.Readers), func(j int) float64 { return a.Readers[j].Figures[m].Mean }))
+	f.whole = sums[0][0] / sums[0][1]
+	return f
 }

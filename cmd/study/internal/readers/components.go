@@ -3,17 +3,19 @@ package readers
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat"
+
 	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
 )
 
 // Components are the variances of the model of Obuchowski and Rockette (1995) for the figures of
-// readers in modalities, and what they were estimated from. Estimates may lie below 0 (Hillis 2014).
+// readers in modalities, and of what they were estimated. Estimates may lie below 0 (Hillis 2014).
 type Components struct {
-	Reader         float64 `json:"reader"`         // variance of readers
+	Reader         float64 `json:"reader"`         // of readers
 	ReaderModality float64 `json:"readerModality"` // of reader × modality; 0 of one modality
-	Var            float64 `json:"var"`            // of the error of a figure, by the choice of patients
+	Var            float64 `json:"var"`            // of a figure's error, by the choice of patients
 	Cov1           float64 `json:"cov1"`           // of errors of a reader in two modalities
 	Cov2           float64 `json:"cov2"`           // of errors of two readers in a modality
 	Cov3           float64 `json:"cov3"`           // of errors of two readers in two modalities
@@ -22,136 +24,102 @@ type Components struct {
 	Modalities     int     `json:"modalities"`
 }
 
-// Test is a mean or a difference with its 95 % interval. Without spread there is no interval.
-type Test struct {
+// Estimate is a mean or a difference with its 95 % interval, and the test of the difference. Without
+// spread there is no interval.
+type Estimate struct {
+	Reader   string `json:"reader"`   // empty: all
+	View     string `json:"view"`     // for whom it holds: one of Views
+	Modality string `json:"modality"` // or Difference
 	metric.Interval
 	Error   float64  `json:"standardError"`
 	Degrees *float64 `json:"degreesOfFreedom"` // of t, and of the denominator of F; null: normal
-	F       *float64 `json:"f,omitempty"`      // of a difference, with one degree of freedom above
-	P       *float64 `json:"p,omitempty"`      // of a difference of 0
+	F       *float64 `json:"f,omitempty"`      // with one degree of freedom above
+	P       *float64 `json:"p,omitempty"`
 }
 
-// Views are an estimate for other readers and other cases, for these readers and other cases, and
-// for other readers and these cases. With one reader there are only these readers.
-type Views struct {
-	Random       *Test `json:"randomReadersAndCases"`
-	FixedReaders *Test `json:"fixedReaders"`
-	FixedCases   *Test `json:"fixedCases"`
+// Views say for whom an estimate holds: for other readers and patients, for these readers and other
+// patients, or for other readers and these patients. One reader has the second alone.
+var Views = []string{"random readers and cases", "fixed readers", "fixed cases"}
+
+// Difference is what is with the model less what is without.
+const Difference = "with − without"
+
+// figure is a reader's in a modality, with its values without each patient.
+type figure struct {
+	whole   float64
+	without []float64
 }
 
-// jackknifed are the figures by modality and reader, with their values without each patient.
-type jackknifed struct {
-	figures [][]float64   // by modality and reader
-	without [][][]float64 // by modality, reader and patient
-}
+// grid has figures by modality and reader.
+type grid [][]figure
 
-// errors are the variance and the covariances of the figures' errors, as means over the figures and
-// over their pairs (Hillis et al. 2005). Those without a pair are 0.
-func (d jackknifed) errors() (c Components) {
-	sums, counts := map[[2]bool]float64{}, map[[2]bool]float64{}
-	for m, ofModality := range d.without {
-		for j, x := range ofModality {
-			for n, others := range d.without {
+// components estimates the variances, by the jackknife over patients those of errors, which are means
+// over figures or pairs of them. square is the mean square of the test: MS(R), or MS(T×R) of two
+// modalities.
+func (g grid) components() (c Components, square float64) {
+	var sums, pairs [2][2]float64
+	same := map[bool]int{true: 1}
+	for m, row := range g {
+		for j, x := range row {
+			for n, others := range g {
 				for k, y := range others {
-					pair := [2]bool{m == n, j == k}
-					sums[pair] += covariance(x, y)
-					counts[pair]++
+					sums[same[m == n]][same[j == k]] += stat.Covariance(x.without, y.without, nil)
+					pairs[same[m == n]][same[j == k]]++
 				}
 			}
 		}
 	}
-	mean := func(sameModality, sameReader bool) float64 {
-		pair := [2]bool{sameModality, sameReader}
-		return sums[pair] / max(1, counts[pair])
+	c = Components{Readers: len(g[0]), Cases: len(g[0][0].without), Modalities: len(g)}
+	mean := func(modality, reader int) float64 {
+		n := float64(c.Cases)
+		return (n - 1) * (n - 1) / n * sums[modality][reader] / max(1, pairs[modality][reader])
 	}
-	c.Var, c.Cov1, c.Cov2, c.Cov3 = mean(true, true), mean(false, true), mean(true, false), mean(false, false)
-	c.Modalities, c.Readers, c.Cases = len(d.without), len(d.without[0]), len(d.without[0][0])
-	return c
-}
-
-// covariance is the jackknife's of two figures.
-func covariance(x, y []float64) (sum float64) {
-	meanX, meanY, n := metric.Mean(x), metric.Mean(y), float64(len(x))
-	for i := range x {
-		sum += (x[i] - meanX) * (y[i] - meanY)
-	}
-	return sum * (n - 1) / n
-}
-
-// only are the figures of one modality, or of one reader; −1: of all.
-func (d jackknifed) only(modality, reader int) (out jackknifed) {
-	for m, figures := range d.figures {
-		if modality >= 0 && m != modality {
-			continue
-		}
-		without := d.without[m]
-		if reader >= 0 {
-			figures, without = figures[reader:reader+1], without[reader:reader+1]
-		}
-		out.figures, out.without = append(out.figures, figures), append(out.without, without)
-	}
-	return out
-}
-
-// components estimates all variances, and the mean square on which the test of the only modality's
-// mean or of the difference of two rests: MS(R) or MS(T×R).
-func (d jackknifed) components() (c Components, square float64) {
-	c = d.errors()
-	if c.Readers < 2 {
-		return c, 0
-	}
-	spread := func(of func(j int) float64) float64 {
-		s := metric.Deviation(statistics.Tabulate(c.Readers, of))
-		return s * s
-	}
-	if c.Modalities == 1 {
-		square = spread(func(j int) float64 { return d.figures[0][j] })
+	c.Var, c.Cov1, c.Cov2, c.Cov3 = mean(1, 1), mean(0, 1), mean(1, 0), mean(0, 0)
+	spread := func(of func(j int) float64) float64 { return stat.Variance(statistics.Tabulate(c.Readers, of), nil) }
+	switch first, last := g[0], g[len(g)-1]; {
+	case c.Readers == 1:
+	case c.Modalities == 1:
+		square = spread(func(j int) float64 { return first[j].whole })
 		c.Reader = square - c.Var + c.Cov2
-		return c, square
+	default:
+		square = spread(func(j int) float64 { return last[j].whole - first[j].whole }) / 2
+		readers := spread(func(j int) float64 { return last[j].whole + first[j].whole }) / 2
+		c.Reader, c.ReaderModality = (readers-square)/2-c.Cov1+c.Cov3, square-c.Var+c.Cov1+max(0, c.Cov2-c.Cov3)
 	}
-	square = spread(func(j int) float64 { return d.figures[1][j] - d.figures[0][j] }) / 2
-	c.Reader = (2*spread(func(j int) float64 { return (d.figures[0][j] + d.figures[1][j]) / 2 })-square)/2 - c.Cov1 + c.Cov3
-	c.ReaderModality = square - c.Var + c.Cov1 + max(0, c.Cov2-c.Cov3)
 	return c, square
 }
 
-// views are the estimate of one modality's mean, or of the difference of two, with Hillis's degrees
-// of freedom (2007; of one modality: ddf_H_single). Means of figures lie between two values.
-func (d jackknifed) views(least, most float64) (v Views, c Components) {
-	c, square := d.components()
-	j, times, own, shared := float64(c.Readers), 1., c.Var, max(0, c.Cov2)
-	mean := metric.Mean(d.figures[0])
+// estimates are the views of one modality's mean, or of the difference of two, with the degrees of
+// freedom of Hillis (2007). Figures lie between 0 and most.
+func (g grid) estimates(most float64) []Estimate {
+	c, square := g.components()
+	mean := func(m int) float64 {
+		return metric.Mean(statistics.Tabulate(c.Readers, func(j int) float64 { return g[m][j].whole }))
+	}
+	j, whole, least, times, own, shared := float64(c.Readers), mean(0), 0., 1., c.Var, max(0, c.Cov2)
 	if c.Modalities == 2 {
-		times, own, shared = 2, c.Var-c.Cov1, max(0, c.Cov2-c.Cov3)
-		mean, least = metric.Mean(d.figures[1])-mean, -most
+		whole, least, times, own, shared = mean(1)-whole, -most, 2, c.Var-c.Cov1, max(0, c.Cov2-c.Cov3)
 	}
-	test := func(variance, degrees float64) *Test {
-		t := tested(mean, times*variance/j, degrees)
-		if t.Interval = t.Within(least, most); c.Modalities == 1 {
-			t.F, t.P = nil, nil
+	estimate := func(view int, variance, degrees float64) Estimate {
+		e := Estimate{View: Views[view], Interval: metric.Interval{Mean: whole}, Error: math.Sqrt(max(0, times*variance/j))}
+		if e.Error == 0 {
+			return e
 		}
-		return t
+		z := whole / e.Error
+		half, p := 1.959963984540054*e.Error, math.Erfc(math.Abs(z)/math.Sqrt2)
+		if !math.IsInf(degrees, 1) {
+			half, p, e.Degrees = metric.StudentQuantile(.975, degrees)*e.Error, metrics.StudentTest(z, degrees), &degrees
+		}
+		e.Low, e.High = new(max(least, whole-half)), new(min(most, whole+half))
+		if c.Modalities == 2 {
+			e.F, e.P = new(z*z), &p
+		}
+		return e
 	}
-	v.FixedReaders = test(own+(j-1)*shared, math.Inf(1))
-	if c.Readers > 1 {
-		whole := square + j*shared
-		v.Random, v.FixedCases = test(whole, (j-1)*(whole/square)*(whole/square)), test(square, j-1)
+	fixed := estimate(1, own+(j-1)*shared, math.Inf(1))
+	if j == 1 {
+		return []Estimate{fixed}
 	}
-	return v, c
-}
-
-// tested is an estimate with Student's t interval, or the normal one for infinitely many degrees.
-func tested(mean, variance, degrees float64) *Test {
-	t := &Test{Interval: metric.Interval{Mean: mean}, Error: math.Sqrt(max(0, variance))}
-	if t.Error == 0 || math.IsNaN(t.Error) {
-		return t
-	}
-	z := mean / t.Error
-	quantile, p := 1.959963984540054, math.Erfc(math.Abs(z)/math.Sqrt2)
-	if !math.IsInf(degrees, 1) {
-		t.Degrees = &degrees
-		quantile, p = metric.StudentQuantile(.975, degrees), metrics.StudentTest(z, degrees)
-	}
-	t.Low, t.High, t.F, t.P = new(mean-quantile*t.Error), new(mean+quantile*t.Error), new(z*z), &p
-	return t
+	error := square + j*shared
+	return []Estimate{estimate(0, error, (j-1)*math.Pow(error/square, 2)), fixed, estimate(2, square, j-1)}
 }

@@ -1,14 +1,15 @@
-// Package readers analyses a reading study: several readers judge several cases, without and with a
+// Package readers analyses a reading study: several readers judge the same cases, without and with a
 // model.
 package readers
 
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,137 +20,108 @@ import (
 
 // Table is the readings of a study, or the truth of its cases.
 type Table struct {
-	Modalities []string // without, with or both; "" if the study has one without a name
-	Readers    []string
-	Cases      []string
-	Notes      Notes
+	Modalities     []string // without, with or both; "" if the study has one without a name
+	Readers, Cases []string // by name; the truth has the one reader ""
+	Notes          Notes    // Analyse adds to them
 
-	rows    []reading
-	cells   cells.Table
-	group   map[string]string // by case: the patient, or the case itself
-	numbers map[string][]float64
+	name  string // of the file
+	rows  []row
+	cells cells.Table
+	group map[string]string // by case: the patient, or the case itself
 }
 
-// reading is a row of a table. The truth has neither reader nor modality.
-type reading struct {
-	reader, of, modality string
+// row is a reading. line is its line in the cells.
+type row struct {
+	modality, reader, of string
 	again                bool // a second reading
-	line                 int  // of the cells
+	line                 int
 }
 
-// place names the row as a spreadsheet counts it, below the header.
-func (r reading) place() string {
-	who := statistics.Filter([]string{r.reader, r.of, r.modality}, func(s string) bool { return s != "" })
-	return fmt.Sprintf("row %d (%s)", r.line+2, strings.Join(who, ", "))
-}
+const without, with, seconds = "without", "with", "seconds"
 
-// Note says what was left out, and of which rows, readers or cases.
-type Note struct {
-	What  string   `json:"what"`
-	Items []string `json:"items"`
-}
+// Notes say what was left out: by the reason, the rows, readers or cases.
+type Notes map[string][]string
 
-// Notes are in the order in which they came.
-type Notes []*Note
-
-func (n *Notes) add(item, what string, args ...any) {
-	what = fmt.Sprintf(what, args...)
-	at := slices.IndexFunc(*n, func(one *Note) bool { return one.What == what })
-	if at < 0 {
-		at, *n = len(*n), append(*n, &Note{What: what})
-	}
-	(*n)[at].Items = append((*n)[at].Items, item)
-}
-
-// String names the first items.
-func (n *Note) String() string {
+// Lines name the first items of each.
+func (n Notes) Lines() (lines []string) {
 	const shown = 8
-	text := n.What + ": " + strings.Join(n.Items[:min(shown, len(n.Items))], ", ")
-	if more := len(n.Items) - shown; more > 0 {
-		text += fmt.Sprintf(" and %d more, in the JSON", more)
+	for _, why := range slices.Sorted(maps.Keys(n)) {
+		line := why + ": " + strings.Join(n[why][:min(shown, len(n[why]))], ", ")
+		if more := len(n[why]) - shown; more > 0 {
+			line += fmt.Sprintf(" and %d more, in the JSON", more)
+		}
+		lines = append(lines, line)
 	}
-	return text
+	return lines
 }
-
-// about are the columns of readings.csv that are no figures.
-var about = []string{"reader", "case", "group", "modality", "arm", "order", "repeat", "decision", "reason", "trust", "seconds", "seconds_drawing"}
-
-const without, with = "without", "with"
 
 // Read reads readings.csv, whose name errors have. Rows that cannot count become notes.
-func Read(name string, r io.Reader) (*Table, error) { return read(name, r, "reader", "case") }
+func Read(name string, r io.Reader) (*Table, error) { return read(name, r, "case", "reader") }
 
 // ReadTruth reads truth.csv.
 func ReadTruth(name string, r io.Reader) (*Table, error) { return read(name, r, "case") }
 
 func read(name string, r io.Reader, needed ...string) (*Table, error) {
 	data, err := io.ReadAll(r)
+	t, cut := &Table{name: name, Notes: Notes{}, group: map[string]string{}}, false
+	if err == nil {
+		t.cells, cut, err = cells.Read(append(bytes.TrimSuffix(data, []byte("\n")), '\n')) // the last line may lack its end
+	}
+	if cut {
+		err = errors.New("a quotation mark near its end has no second one")
+	}
+	for _, column := range needed {
+		if err == nil && !slices.Contains(t.cells.Columns, column) {
+			err = fmt.Errorf("row 1 lacks the column %s", column)
+		}
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w; write CSV in UTF-8, with commas between cells and the names of the columns in row 1", name, err)
 	}
-	t := &Table{group: map[string]string{}, numbers: map[string][]float64{}}
-	whole, cut := append(bytes.TrimSuffix(data, []byte("\n")), '\n'), false // the last line may lack its end
-	if t.cells, cut, err = cells.Read(whole); cut {
-		err = fmt.Errorf("a quotation mark near its end has no second one")
+	list := func(column func(row) string) []string {
+		return slices.Compact(slices.Sorted(slices.Values(statistics.Tabulate(len(t.rows), func(i int) string { return column(t.rows[i]) }))))
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w; save it as CSV in UTF-8, with commas between the cells of a row", name, err)
-	}
-	for i, column := range t.cells.Columns {
-		t.cells.Columns[i] = strings.TrimSpace(column)
-	}
-	if lacks := statistics.Filter(needed, func(column string) bool { return !slices.Contains(t.cells.Columns, column) }); len(lacks) > 0 {
-		return nil, fmt.Errorf("%s lacks the column %s: row 1 names the columns, with commas between them", name, strings.Join(lacks, " and "))
-	}
-	seen := map[reading]bool{}
 	for i := range t.cells.Lines {
-		one := reading{t.text(i, "reader"), t.text(i, "case"), t.text(i, "modality"), !slices.Contains([]string{"", "0"}, t.text(i, "repeat")), i}
-		key := one
-		key.line = 0
-		switch {
-		case slices.ContainsFunc(needed, func(column string) bool { return t.text(i, column) == "" }):
-			t.Notes.add(one.place(), "%s: rows without %s, left out", name, strings.Join(needed, " or "))
-			continue
-		case !slices.Contains([]string{"", without, with}, one.modality):
-			t.Notes.add(one.place(), "%s: the modality is neither without nor with, left out", name)
-			continue
-		case seen[key]:
-			t.Notes.add(one.place(), "%s: a second row of the same, of which the first one counts", name)
-			continue
+		r := row{of: t.text(i, "case"), line: i}
+		if slices.Contains(needed, "reader") {
+			r.modality, r.reader, r.again = t.text(i, "modality"), t.text(i, "reader"), !slices.Contains([]string{"", "0"}, t.text(i, "repeat"))
 		}
-		seen[key] = true
-		t.rows = append(t.rows, one)
-		patient := cmp.Or(t.text(i, "group"), one.of)
-		if known := t.group[one.of]; known != "" && known != patient {
-			t.Notes.add(one.place(), "%s: the group is another than in an earlier row of the case, which counts", name)
-			continue
-		}
-		t.group[one.of] = patient
+		t.rows = append(t.rows, r)
 	}
-	return t, t.gather(name)
+	t.Modalities = list(func(r row) string { return r.modality })
+	named, seen := slices.Contains(t.Modalities, without) || slices.Contains(t.Modalities, with), map[row]bool{}
+	t.rows = statistics.Filter(t.rows, func(r row) bool {
+		key, why := row{r.modality, r.reader, r.of, r.again, 0}, ""
+		switch {
+		case slices.ContainsFunc(needed, func(column string) bool { return t.text(r.line, column) == "" }):
+			why = "rows without " + strings.Join(needed, " or ") + ", left out"
+		case r.modality != without && r.modality != with && (named || r.modality != ""):
+			why = "rows whose modality is neither without nor with, left out"
+		case seen[key]:
+			why = "second rows of the same reading, of which the first one counts"
+		default:
+			seen[key], t.group[r.of] = true, cmp.Or(t.group[r.of], t.text(r.line, "group"), r.of)
+			return true
+		}
+		t.Notes[name+": "+why] = append(t.Notes[name+": "+why], r.String())
+		return false
+	})
+	if len(t.rows) == 0 {
+		return nil, fmt.Errorf("%s has no row that counts below row 1; %s", name, strings.Join(t.Notes.Lines(), "; "))
+	}
+	t.Modalities, t.Readers, t.Cases = list(func(r row) string { return r.modality }), list(func(r row) string { return r.reader }), list(func(r row) string { return r.of })
+	slices.Reverse(t.Modalities)
+	return t, nil
 }
 
-// gather lists readers, cases and modalities.
-func (t *Table) gather(name string) error {
-	list := func(of func(reading) string) []string {
-		return slices.Compact(slices.Sorted(slices.Values(statistics.Tabulate(len(t.rows), func(i int) string { return of(t.rows[i]) }))))
-	}
-	t.Modalities = list(func(r reading) string { return r.modality })
-	slices.Reverse(t.Modalities) // without, with, none
-	if n := len(t.Modalities); n > 1 && t.Modalities[n-1] == "" {
-		t.Modalities = t.Modalities[:n-1]
-		t.rows = statistics.Filter(t.rows, func(r reading) bool {
-			if r.modality == "" {
-				t.Notes.add(r.place(), "%s: rows without a modality among others with one, left out", name)
-			}
-			return r.modality != ""
-		})
-	}
-	t.Readers, t.Cases = list(func(r reading) string { return r.reader }), list(func(r reading) string { return r.of })
-	if len(t.rows) == 0 {
-		return fmt.Errorf("%s has no row that counts below its header", name)
-	}
-	return nil
+// String names the row as a spreadsheet counts it.
+func (r row) String() string {
+	return fmt.Sprintf("row %d (%s)", r.line+2, join(r.reader, r.of, r.modality))
+}
+
+// join joins the words that there are.
+func join(words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), ", ")
 }
 
 // text is a cell, or empty if the table lacks the column.
@@ -157,73 +129,62 @@ func (t *Table) text(line int, column string) string {
 	return strings.TrimSpace(cells.Bare(t.cells.Text(line, column)))
 }
 
-// inFront is a number, or the number in front of a choice.
-var inFront = regexp.MustCompile(`(?s)^([-+]?\d*\.?\d+(?:[eE][-+]?\d+)?)(?:\s.*)?$`)
-
-// column has the number of each row, NaN without one. What is none becomes a note, once.
-func (t *Table) column(name string) []float64 {
-	if known := t.numbers[name]; known != nil {
-		return known
-	}
-	all := make([]float64, len(t.rows))
-	for i, row := range t.rows {
-		text := t.text(row.line, name)
-		all[i] = math.NaN()
-		if found := inFront.FindStringSubmatch(text); found != nil {
-			if v, err := strconv.ParseFloat(found[1], 64); err == nil {
-				all[i] = v
-				continue
-			}
-		}
-		if text != "" {
-			t.Notes.add(fmt.Sprintf("%s: %q", row.place(), text), `column %s: left out, since no number; write numbers as 0.5, and choices with a number in front, as "1 no"`, name)
-		}
-	}
-	t.numbers[name] = all
-	return all
-}
-
-// mark is what a value is of.
-type mark struct{ modality, reader, of string }
-
-// values are the numbers of a column in the first readings, or in the second ones.
-func (t *Table) values(column string, again bool) map[mark]float64 {
-	all := map[mark]float64{}
-	for i, v := range t.column(column) {
-		if row := t.rows[i]; row.again == again && !math.IsNaN(v) {
-			all[mark{row.modality, row.reader, row.of}] = v
+// values are the numbers of a column in the first readings, or in the second ones, by modality,
+// reader and case; NaN where there is none. A choice has its number in front. What is no number
+// becomes a note.
+func (t *Table) values(column string, again bool) [][][]float64 {
+	all := statistics.Tabulate(len(t.Modalities), func(int) [][]float64 {
+		return statistics.Tabulate(len(t.Readers), func(int) []float64 { return slices.Repeat([]float64{math.NaN()}, len(t.Cases)) })
+	})
+	var wrong, absurd []string
+	for _, r := range t.rows {
+		text := t.text(r.line, column)
+		word, _, _ := strings.Cut(text, " ")
+		switch v, err := strconv.ParseFloat(word, 64); {
+		case text == "":
+		case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
+			wrong = append(wrong, fmt.Sprintf("%s %q", r, text))
+		case column == seconds && (v < 0 || v > 24*60*60):
+			absurd = append(absurd, fmt.Sprintf("%s %s", r, text))
+		case r.again == again:
+			of, _ := slices.BinarySearch(t.Cases, r.of)
+			all[slices.Index(t.Modalities, r.modality)][slices.Index(t.Readers, r.reader)][of] = v
 		}
 	}
+	t.Notes[t.name+", column "+column+": no numbers, left out; write numbers as 0.5, and choices with their number in front, as 1 no"] = wrong
+	t.Notes[t.name+", column "+column+": below 0 or more than a day, left out"] = absurd
 	return all
 }
 
 // common are the readers who have values in each of the modalities, and the cases of which all of
 // these readers have one in each.
-func (t *Table) common(values map[mark]float64, modalities []string) (readers, of []string) {
-	has := func(reader, of string) bool {
-		return !slices.ContainsFunc(modalities, func(m string) bool { _, is := values[mark{m, reader, of}]; return !is })
+func (t *Table) common(values [][][]float64) (readers, of []int) {
+	for j := range t.Readers {
+		if !slices.ContainsFunc(values, func(row [][]float64) bool { return count(row[j]) == 0 }) {
+			readers = append(readers, j)
+		}
 	}
-	some := map[mark]bool{}
-	for at := range values {
-		some[mark{at.modality, at.reader, ""}] = true
+	for i := range t.Cases {
+		if len(readers) > 0 && !slices.ContainsFunc(values, func(row [][]float64) bool {
+			return slices.ContainsFunc(readers, func(j int) bool { return math.IsNaN(row[j][i]) })
+		}) {
+			of = append(of, i)
+		}
 	}
-	readers = statistics.Filter(t.Readers, func(reader string) bool {
-		return !slices.ContainsFunc(modalities, func(m string) bool { return !some[mark{m, reader, ""}] })
-	})
-	of = statistics.Filter(t.Cases, func(of string) bool {
-		return len(readers) > 0 && !slices.ContainsFunc(readers, func(reader string) bool { return !has(reader, of) })
-	})
 	return readers, of
 }
 
-// units numbers the patients of cases, from 1.
-func (t *Table) units(of []string) (units []statistics.Unit, n int) {
+// count is how many values there are.
+func count(values []float64) int {
+	return len(statistics.Filter(values, func(v float64) bool { return !math.IsNaN(v) }))
+}
+
+// units numbers the patients of cases, from 1 to n.
+func (t *Table) units(of []int) (units []statistics.Unit, n int) {
 	at := map[string]statistics.Unit{}
-	for _, one := range of {
-		patient := t.group[one]
-		if at[patient] == 0 {
-			at[patient] = statistics.Unit(len(at) + 1)
-		}
+	for _, i := range of {
+		patient := t.group[t.Cases[i]]
+		at[patient] = cmp.Or(at[patient], statistics.Unit(len(at)+1))
 		units = append(units, at[patient])
 	}
 	return units, len(at)

@@ -1,0 +1,209 @@
+package readers
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"mrprism/cmd/study/internal/display"
+	"mrprism/cmd/study/internal/graphs"
+	"mrprism/internal/data/metric"
+	"mrprism/internal/data/statistics"
+	"mrprism/internal/output/table"
+	"mrprism/internal/study/report"
+)
+
+// Report holds all figures of "evaluate readers", as the JSON has them.
+type Report struct {
+	Made       *report.Origin `json:"made"`
+	Images     int            `json:"images"`
+	Readers    []string       `json:"readers"`
+	Modalities []string       `json:"modalities"`
+	Figures    []*Analysis    `json:"figures"`
+	Agreement  []Agreement    `json:"agreement"`
+	Counts     []Count        `json:"counts"`
+	Failed     []string       `json:"failed"` // figures that cannot be computed, and why
+	Notes      Notes          `json:"notes"`  // what was left out
+
+	readings, truth *Table
+}
+
+// New analyses readings. truth may be nil.
+func New(t, truth *Table, made *report.Origin) *Report {
+	r := &Report{Made: made, Images: len(t.Cases), Readers: t.Readers, Modalities: t.Modalities, Counts: t.counts(), Notes: t.Notes, readings: t, truth: truth}
+	judged := map[string]*Table{} // against what; nil: a mean
+	if slices.Contains(t.cells.Columns, seconds) {
+		judged[seconds] = nil
+	}
+	if truth != nil {
+		for _, column := range truth.cells.Columns {
+			if !slices.Contains(about, column) {
+				judged[column] = truth
+			}
+		}
+	}
+	for _, column := range slices.Sorted(maps.Keys(judged)) {
+		a, err := Analyse(t, judged[column], column)
+		switch {
+		case err == nil:
+			r.Figures = append(r.Figures, a)
+		case column != seconds:
+			r.Failed = append(r.Failed, err.Error())
+		}
+	}
+	for _, column := range t.cells.Columns {
+		if judged[column] != nil || column == "ratio" || strings.HasPrefix(column, "area_") {
+			r.Agreement = append(r.Agreement, t.agreement(column)...)
+		}
+	}
+	if truth != nil {
+		maps.Copy(r.Notes, truth.Notes)
+	}
+	maps.DeleteFunc(r.Notes, func(_ string, items []string) bool { return len(items) == 0 })
+	return r
+}
+
+// about are columns that are no figures.
+var about = []string{"reader", "case", "group", "modality", "arm", "order", "repeat", "decision", "reason", "trust", seconds, "seconds_drawing"}
+
+// Save writes the files into a folder.
+func (r *Report) Save(out string) error {
+	return report.Save(out, map[string]func(io.Writer) error{
+		"report.html": r.Document().HTML, "figures.csv": r.figuresCSV,
+		"report.json": func(w io.Writer) error { return table.JSON(w, r) },
+	})
+}
+
+func (r *Report) figuresCSV(w io.Writer) error {
+	header := []string{"figure", "kind", "images", "patients", "reader", "view", "modality", "mean", "low", "high", "standard_error", "degrees", "f", "p"}
+	return report.WriteCSV(w, header, func(line func(...any)) {
+		for _, a := range r.Figures {
+			for _, e := range a.Estimates {
+				line(a.Figure, a.Kind, a.Images, a.Patients, e.Reader, e.View, e.Modality, &e.Interval, e.Error, e.Degrees, e.F, e.P)
+			}
+		}
+	})
+}
+
+// IMRMC writes the only figure of which the truth is 0 or 1 for the program iMRMC of the FDA.
+func (r *Report) IMRMC(w io.Writer) error {
+	all := statistics.Filter(r.Figures, func(a *Analysis) bool { return a.Kind == AUC })
+	if len(all) != 1 {
+		return fmt.Errorf("%s: iMRMC takes one figure whose truth is 0 or 1, and here are %d; leave one in the file of -truth", r.truth.name, len(all))
+	}
+	lines := []string{all[0].Figure + ", by MrPrism", "BEGIN DATA:"}
+	name := strings.NewReplacer(",", ";", "\n", " ", "\r", " ").Replace
+	known, values := r.truth.values(all[0].Figure, false)[0][0], r.readings.values(all[0].Figure, false)
+	for k, of := range r.truth.Cases {
+		i, is := slices.BinarySearch(r.readings.Cases, of)
+		if !is || math.IsNaN(known[k]) {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("truth,%s,truth,%g", name(of), known[k]))
+		for m, row := range values {
+			for j := range row {
+				if v := row[j][i]; !math.IsNaN(v) {
+					lines = append(lines, fmt.Sprintf("%s,%s,%s,%g", name(r.Readers[j]), name(of), cmp.Or(r.Modalities[m], "only"), v))
+				}
+			}
+		}
+	}
+	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
+	return err
+}
+
+const basis = "Means over readers with 95 % intervals and tests by Obuchowski and Rockette (1995), with the degrees of freedom of Hillis (2007) and error covariances by the jackknife over patients. " +
+	"Each figure is of the images that all readers have judged in all modalities, and of their first readings. AUC: the empirical area under the ROC curve. p is of one figure, and not adjusted for several."
+
+// help says what the method takes for granted.
+var help = []string{
+	"Random readers and cases: for other readers and other patients, the main result. Fixed readers: for these readers alone. Fixed cases: for these patients alone.",
+	"The method takes readers and patients for random samples, readers' errors for equally variable and equally correlated, and figures for about normal. Intervals of fixed readers are those of many patients.",
+	"Each reader judges each image in both modalities. That the second sitting remembers the first, no figure can see: its order must be drawn by lot.",
+	"ICC(2,1) has the interval of McGraw and Wong (1996), for as many cases as there are patients; of readings and modalities the bias has Student's t interval, and limits of agreement are those of Bland and Altman (1986, 2007).",
+}
+
+// Document is the report for people.
+func (r *Report) Document() *report.Document {
+	d := &report.Document{
+		Made: r.Made, Title: "Reading study: " + r.readings.name, Basis: basis, Help: help, Notes: append(r.Notes.Lines(), r.Failed...),
+		Lead: []string{fmt.Sprintf("%d readers, %d images", len(r.Readers), r.Images)},
+	}
+	number := func(v float64) string { return fmt.Sprintf("%.4g", v) }
+	variances := report.Table{Title: "Variances of Obuchowski and Rockette's model", Columns: report.Columns("", "readers", "reader × modality", "error", "Cov1", "Cov2", "Cov3")}
+	for _, a := range r.Figures {
+		c := a.Components
+		variances.Add(a.Figure, number(c.Reader), number(c.ReaderModality), number(c.Var), number(c.Cov1), number(c.Cov2), number(c.Cov3))
+		d.Parts = append(d.Parts, a.part())
+	}
+	agreement := report.Table{Title: "Agreement", Columns: report.Columns("", "of", "images", "ICC(2,1)", "bias", "limits of agreement, 95 %")}
+	for _, a := range r.Agreement {
+		limits := "–"
+		if a.Limits != nil {
+			limits = number(a.Limits[0]) + " to " + number(a.Limits[1])
+		}
+		agreement.Add(a.Figure+": "+a.Of, cmp.Or(a.By, "all"), a.Images, report.Plain(a.ICC, 1, 3), report.Signed(a.Bias, 1, digits(a.Bias)), limits)
+	}
+	counts := report.Table{Title: "Readings and seconds", Columns: report.Columns("", "readings", "second readings", "rejected", "no decision", "timed", "mean", "median")}
+	for _, c := range r.Counts {
+		counts.Add(join(cmp.Or(c.Reader, "all"), c.Modality), c.Readings, c.Again, c.Rejected, c.Unread, c.Timed, report.Scaled("%.1f", c.Mean, 1), report.Scaled("%.1f", c.Median, 1))
+	}
+	d.Parts = append(d.Parts, report.Part{Title: "All figures", Tables: []report.Table{variances, agreement, counts}})
+	return d
+}
+
+// digits are those after the point: areas and seconds have one.
+func digits(i *metric.Interval) int {
+	if i != nil && math.Abs(i.Mean) >= 2 {
+		return 1
+	}
+	return 3
+}
+
+// part has a row for each reader, and for each view of all. The plot has the differences.
+func (a *Analysis) part() report.Part {
+	places, columns := digits(&a.Estimates[0].Interval), a.Components.Modalities
+	title := fmt.Sprintf("%s: %s, %d of %d images, %d patients", a.Figure, a.Kind, a.Images, a.Of, a.Patients)
+	t := report.Table{Title: title, Columns: report.Columns("", a.Estimates[0].Modality)}
+	f := graphs.Forest{Title: title, Axis: "with less without the model; hollow: the 95 % interval covers 0", Below: "less", Above: "more", Numbers: "Δ", Groups: []graphs.Group{{Name: "readers — other patients"}, {Name: "all"}}}
+	switch a.Kind {
+	case AUC:
+		f.Below, f.Above = "worse with the model", "better with the model"
+	case Error:
+		f.Below, f.Above = "better with the model", "worse with the model"
+	}
+	if columns == 2 {
+		columns, t.Columns = 3, report.Columns("", without, with, Difference, "standard error", "F (1, degrees)", "p")
+	}
+	for row := range slices.Chunk(a.Estimates, columns) {
+		name, last := cmp.Or(row[0].Reader, "all: "+row[0].View), row[len(row)-1]
+		cells := []any{name}
+		for _, e := range row[:a.Components.Modalities] {
+			cells = append(cells, report.Plain(&e.Interval, 1, places))
+		}
+		if columns == 3 {
+			cells = append(cells, report.Signed(&last.Interval, 1, places), fmt.Sprintf("%.4g", last.Error))
+		}
+		if last.F != nil {
+			degrees := report.Scaled("%.1f", last.Degrees, 1)
+			cells = append(cells, fmt.Sprintf("%.2f (1, %s)", *last.F, strings.Replace(degrees, "–", "∞", 1)), display.PValue(*last.P))
+			group, scale := &f.Groups[0], math.Pow10(places-1)
+			if last.Reader == "" {
+				group = &f.Groups[1]
+			}
+			group.Rows = append(group.Rows, graphs.Row{Name: name, Estimate: scale * last.Mean, Low: scale * *last.Low, High: scale * *last.High, Open: !last.Clear()})
+		}
+		t.Add(cells...)
+	}
+	p := report.Part{Title: a.Figure, Tables: []report.Table{t}}
+	var svg strings.Builder
+	if err := f.Write(&svg); err == nil && columns == 3 {
+		p.Plots = []report.Plot{{Title: title, SVG: template.HTML(svg.String())}}
+	}
+	return p
+}
