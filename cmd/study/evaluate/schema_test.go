@@ -15,6 +15,7 @@ import (
 
 	"mrprism/cmd/study/internal/compare"
 	"mrprism/cmd/study/internal/evaluate"
+	"mrprism/cmd/study/internal/readers"
 	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/internal/study/agree"
@@ -41,6 +42,7 @@ func TestSchemas(t *testing.T) {
 	}{
 		{"raters", agree.Report{}, 0, []string{"raters", data}},
 		{"raters", agree.Report{}, 0, []string{"raters", levels}},
+		{"readers", readers.Report{}, 0, append([]string{"readers"}, readingStudy(t)...)},
 		{"compare", compare.Comparison{}, 1, []string{"compare", "-weights", "one=" + model, "-predictions", "moved=" + predictions, "-data", data, "-on", "all"}},
 		{"evaluate", evaluate.Report{}, 0, []string{"-weights", fundus, "-data", levels, "-roi", "auto", "-changed", "-centres", centres, "-recurrences", "0"}},
 		{"evaluate", evaluate.Report{}, 0, []string{"-weights", model, "-data", data, "-on", "all", "-recurrences", "0"}},
@@ -48,7 +50,7 @@ func TestSchemas(t *testing.T) {
 		file, out, name := c.schema+".schema.json", filepath.Join(t.TempDir(), "out"), "report.json"
 		if c.schema == "raters" {
 			name = "raters.json"
-		} else {
+		} else if c.schema != "readers" {
 			c.args = append(c.args, "-device", "processor")
 		}
 		if *update {

@@ -102,12 +102,12 @@ func (g grid) estimates(most float64) []Estimate {
 	}
 	estimate := func(view int, variance, degrees float64) Estimate {
 		e := Estimate{View: Views[view], Interval: metric.Interval{Mean: whole}, Error: math.Sqrt(max(0, times*variance/j))}
-		if e.Error == 0 {
+		if variance <= 1e-12*c.Var { // rounding
 			return e
 		}
 		z := whole / e.Error
 		half, p := 1.959963984540054*e.Error, math.Erfc(math.Abs(z)/math.Sqrt2)
-		if !math.IsInf(degrees, 1) {
+		if degrees < 1e8 {
 			half, p, e.Degrees = metric.StudentQuantile(.975, degrees)*e.Error, metrics.StudentTest(z, degrees), &degrees
 		}
 		e.Low, e.High = new(max(least, whole-half)), new(min(most, whole+half))

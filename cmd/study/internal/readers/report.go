@@ -50,6 +50,8 @@ func New(t, truth *Table, made *report.Origin) *Report {
 	for _, column := range slices.Sorted(maps.Keys(judged)) {
 		a, err := Analyse(t, judged[column], column)
 		switch {
+		case !slices.Contains(t.cells.Columns, column):
+			r.Failed = append(r.Failed, fmt.Sprintf("%s: %s lacks this column of %s", column, t.name, truth.name))
 		case err == nil:
 			r.Figures = append(r.Figures, a)
 		case column != seconds:
@@ -173,6 +175,7 @@ func (a *Analysis) part() report.Part {
 	f := graphs.Forest{Title: title, Axis: "with less without the model; hollow: the 95 % interval covers 0", Below: "less", Above: "more", Numbers: "Δ", Groups: []graphs.Group{{Name: "readers — other patients"}, {Name: "all"}}}
 	switch a.Kind {
 	case AUC:
+		t.Title += fmt.Sprintf(", %d with the truth 1", a.Positives)
 		f.Below, f.Above = "worse with the model", "better with the model"
 	case Error:
 		f.Below, f.Above = "better with the model", "worse with the model"
