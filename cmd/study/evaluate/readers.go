@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,7 +17,6 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/study/report"
-	"mrprism/weights/disk"
 )
 
 // runReaders is the program as "evaluate readers"; it returns the exit code.
@@ -66,15 +68,10 @@ func runReaders(ctx context.Context, args []string, stdout, stderr io.Writer) in
 
 // table reads a file, and adds it to what a report says of how it was made.
 func table(path string, made *report.Origin, read func(string, io.Reader) (*readers.Table, error)) (*readers.Table, error) {
-	sum, err := disk.SumOfFile(path)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	made.Data = append(made.Data, report.Source{Name: filepath.Base(path), Files: 1, SHA256: sum.SHA256})
-	return read(filepath.Base(path), file)
+	made.Data = append(made.Data, report.Source{Name: filepath.Base(path), Files: 1, SHA256: fmt.Sprintf("%x", sha256.Sum256(data))})
+	return read(filepath.Base(path), bytes.NewReader(data))
 }

@@ -32,77 +32,88 @@ func Analyse(t, truth *Table, column string) (*Analysis, error) {
 	values, y, most := t.values(column, false), make([]float64, len(t.Cases)), math.Inf(1)
 	if truth != nil {
 		known := truth.values(column, false)[0][0]
-		if a.Kind, most = AUC, 1; slices.ContainsFunc(known, func(v float64) bool { return v < 0 || v > 1 || v > 0 && v < 1 }) {
+		if a.Kind, most = AUC, 1; slices.ContainsFunc(known, func(v float64) bool { return !math.IsNaN(v) && v != 0 && v != 1 }) {
 			a.Kind, most = Error, math.Inf(1)
 		}
 		for i, of := range t.Cases {
+			y[i] = math.NaN()
 			if at, is := slices.BinarySearch(truth.Cases, of); is {
 				y[i] = known[at]
-			} else {
-				y[i] = math.NaN()
 			}
 		}
 	}
-	var untrue, few, counts []string
+	var untrue []string
 	for i, of := range t.Cases {
 		judged := false
-		for _, row := range values {
-			for j := range row {
-				judged = judged || !math.IsNaN(row[j][i])
-				row[j][i] += 0 * y[i] // none without a truth
-			}
+		for _, x := range slices.Concat(values...) {
+			judged = judged || !math.IsNaN(x[i])
+			x[i] += 0 * y[i] // NaN without a truth
 		}
-		switch {
-		case judged && math.IsNaN(y[i]):
+		if judged && math.IsNaN(y[i]) {
 			untrue = append(untrue, of)
-		case judged:
+		} else if judged {
 			a.Of++
 		}
 	}
-	readers, images := t.common(values)
-	for j, reader := range t.Readers {
-		for m, modality := range t.Modalities {
-			reader = strings.TrimSpace(fmt.Sprint(reader, " ", count(values[m][j]), " ", modality))
-		}
-		if counts = append(counts, reader); !slices.Contains(readers, j) {
-			few = append(few, reader)
-		}
-	}
-	t.Notes[column+": images without a truth, left out"], t.Notes[column+": readers without a figure in a modality, left out"] = untrue, few
+	t.Notes[column+": images without a truth, left out"] = untrue
+	readers, images, counts := t.common(column, values)
 	units, patients := t.units(images)
 	a.Images, a.Patients = len(images), patients
 	y = statistics.Tabulate(len(images), func(i int) float64 { return y[images[i]] })
 	if err := a.check(y, units); err != nil {
 		return nil, fmt.Errorf("%w. Images with a truth that each has judged: %s", err, strings.Join(counts, "; "))
 	}
-	var g grid
-	for _, row := range values {
-		g = append(g, statistics.Tabulate(len(readers), func(j int) figure {
-			return a.jackknife(statistics.Tabulate(len(images), func(i int) float64 { return row[readers[j]][images[i]] }), y, units)
-		}))
-	}
+	g := grid(statistics.Tabulate(len(values), func(m int) []figure {
+		return statistics.Tabulate(len(readers), func(j int) figure {
+			return a.jackknife(statistics.Tabulate(len(images), func(i int) float64 { return values[m][readers[j]][images[i]] }), y, units)
+		})
+	}))
 	a.Components, _ = g.components()
-	for j := range len(readers) + 1 {
-		part, reader := g, "" // at last of all readers
-		if j < len(readers) {
-			part, reader = statistics.Tabulate(len(g), func(m int) []figure { return g[m][j : j+1] }), t.Readers[readers[j]]
-		}
-		a.add(part, reader, t.Modalities, most)
+	for j, reader := range readers {
+		a.add(statistics.Tabulate(len(g), func(m int) []figure { return g[m][j : j+1] }), t.Readers[reader], t.Modalities, most)
 	}
+	a.add(g, "", t.Modalities, most)
 	return a, nil
+}
+
+// common are the readers who have values in each modality, and the cases of which all of these
+// readers have one in each. counts says how many each reader has.
+func (t *Table) common(column string, values [][][]float64) (readers, images []int, counts []string) {
+	var few []string
+	for j, reader := range t.Readers {
+		least := len(t.Cases)
+		for m, modality := range t.Modalities {
+			n := count(values[m][j])
+			least, reader = min(least, n), strings.TrimSpace(fmt.Sprint(reader, " ", n, " ", modality))
+		}
+		if counts = append(counts, reader); least == 0 {
+			few = append(few, reader)
+		} else {
+			readers = append(readers, j)
+		}
+	}
+	t.Notes[column+": readers without a figure in a modality, left out"] = few
+	for i := range t.Cases {
+		lacks := func(row [][]float64) bool {
+			return len(readers) == 0 || slices.ContainsFunc(readers, func(j int) bool { return math.IsNaN(row[j][i]) })
+		}
+		if !slices.ContainsFunc(values, lacks) {
+			images = append(images, i)
+		}
+	}
+	return readers, images, counts
 }
 
 // add adds the estimates of a reader or of all: a row for each view.
 func (a *Analysis) add(g grid, reader string, modalities []string, most float64) {
 	columns := statistics.Tabulate(len(g), func(m int) []Estimate { return g[m : m+1].estimates(most) })
 	if len(g) == 2 {
-		columns = append(columns, g.estimates(most))
+		columns, modalities = append(columns, g.estimates(most)), append(slices.Clone(modalities), Difference)
 	}
 	for view := range columns[0] {
 		for m, column := range columns {
-			e := column[view]
-			e.Reader, e.Modality = reader, append(slices.Clone(modalities), Difference)[m]
-			a.Estimates = append(a.Estimates, e)
+			column[view].Reader, column[view].Modality = reader, modalities[m]
+			a.Estimates = append(a.Estimates, column[view])
 		}
 	}
 }

@@ -24,11 +24,11 @@ type Components struct {
 	Modalities     int     `json:"modalities"`
 }
 
-// Estimate is a mean or a difference with its 95 % interval, and the test of the difference. Without
-// spread there is no interval.
+// Estimate is a mean or a difference with its 95 % interval, and the test of the difference.
+// Without spread there is no interval.
 type Estimate struct {
 	Reader   string `json:"reader"`   // empty: all
-	View     string `json:"view"`     // for whom it holds: one of Views
+	View     string `json:"view"`     // one of Views
 	Modality string `json:"modality"` // or Difference
 	metric.Interval
 	Error   float64  `json:"standardError"`
@@ -53,9 +53,9 @@ type figure struct {
 // grid has figures by modality and reader.
 type grid [][]figure
 
-// components estimates the variances, by the jackknife over patients those of errors, which are means
-// over figures or pairs of them. square is the mean square of the test: MS(R), or MS(T×R) of two
-// modalities.
+// components estimates the variances. Those of errors are by the jackknife over patients, as means
+// over figures or pairs of them. square is the mean square of the test: MS(R) of one modality, or
+// MS(T×R) of two.
 func (g grid) components() (c Components, square float64) {
 	var sums, pairs [2][2]float64
 	same := map[bool]int{true: 1}
@@ -75,16 +75,17 @@ func (g grid) components() (c Components, square float64) {
 		return (n - 1) * (n - 1) / n * sums[modality][reader] / max(1, pairs[modality][reader])
 	}
 	c.Var, c.Cov1, c.Cov2, c.Cov3 = mean(1, 1), mean(0, 1), mean(1, 0), mean(0, 0)
-	spread := func(of func(j int) float64) float64 { return stat.Variance(statistics.Tabulate(c.Readers, of), nil) }
-	switch first, last := g[0], g[len(g)-1]; {
+	spread := func(sign float64) float64 { // of the readers' last figure and their first one
+		return stat.Variance(statistics.Tabulate(c.Readers, func(j int) float64 { return g[len(g)-1][j].whole + sign*g[0][j].whole }), nil)
+	}
+	switch {
 	case c.Readers == 1:
 	case c.Modalities == 1:
-		square = spread(func(j int) float64 { return first[j].whole })
+		square = spread(0)
 		c.Reader = square - c.Var + c.Cov2
 	default:
-		square = spread(func(j int) float64 { return last[j].whole - first[j].whole }) / 2
-		readers := spread(func(j int) float64 { return last[j].whole + first[j].whole }) / 2
-		c.Reader, c.ReaderModality = (readers-square)/2-c.Cov1+c.Cov3, square-c.Var+c.Cov1+max(0, c.Cov2-c.Cov3)
+		square = spread(-1) / 2
+		c.Reader, c.ReaderModality = (spread(1)/2-square)/2-c.Cov1+c.Cov3, square-c.Var+c.Cov1+max(0, c.Cov2-c.Cov3)
 	}
 	return c, square
 }
@@ -101,25 +102,23 @@ func (g grid) estimates(most float64) []Estimate {
 		whole, least, times, own, shared = mean(1)-whole, -most, 2, c.Var-c.Cov1, max(0, c.Cov2-c.Cov3)
 	}
 	estimate := func(view int, variance, degrees float64) Estimate {
-		e := Estimate{View: Views[view], Interval: metric.Interval{Mean: whole}, Error: math.Sqrt(max(0, times*variance/j))}
+		e := Estimate{View: Views[view], Interval: metric.Interval{Mean: whole}}
 		if variance <= 1e-12*c.Var { // rounding
 			return e
 		}
-		z := whole / e.Error
-		half, p := 1.959963984540054*e.Error, math.Erfc(math.Abs(z)/math.Sqrt2)
+		e.Error = math.Sqrt(times * variance / j)
+		half, p := 1.959963984540054*e.Error, math.Erfc(math.Abs(whole)/e.Error/math.Sqrt2)
 		if degrees < 1e8 {
-			half, p, e.Degrees = metric.StudentQuantile(.975, degrees)*e.Error, metrics.StudentTest(z, degrees), &degrees
+			half, p, e.Degrees = metric.StudentQuantile(.975, degrees)*e.Error, metrics.StudentTest(whole/e.Error, degrees), &degrees
 		}
-		e.Low, e.High = new(max(least, whole-half)), new(min(most, whole+half))
-		if c.Modalities == 2 {
-			e.F, e.P = new(z*z), &p
+		if e.Low, e.High = new(max(least, whole-half)), new(min(most, whole+half)); c.Modalities == 2 {
+			e.F, e.P = new(math.Pow(whole/e.Error, 2)), &p
 		}
 		return e
 	}
-	fixed := estimate(1, own+(j-1)*shared, math.Inf(1))
 	if j == 1 {
-		return []Estimate{fixed}
+		return []Estimate{estimate(1, own, math.Inf(1))}
 	}
-	error := square + j*shared
-	return []Estimate{estimate(0, error, (j-1)*math.Pow(error/square, 2)), fixed, estimate(2, square, j-1)}
+	random := square + j*shared
+	return []Estimate{estimate(0, random, (j-1)*math.Pow(random/square, 2)), estimate(1, own+(j-1)*shared, math.Inf(1)), estimate(2, square, j-1)}
 }

@@ -1,15 +1,17 @@
 package readers
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// small is a study of two readers and eight cases in both modalities, of which the truth is 0 and 1 in
-// turn. It has ratio and ill in the columns 5 and 6.
+// small is a study of two readers and eight cases in both modalities.
 func small() (rows []string) {
 	rows = []string{"reader,case,modality,repeat,seconds,ratio,ill"}
 	for i := range 8 {
@@ -70,10 +72,10 @@ func TestFilesThatAreNone(t *testing.T) {
 		"reader,modality\nann,with\n":        "row 1 lacks the column case",
 		"reader;case\nann;i0\n":              "with commas between cells and the names of the columns in row 1",
 		"reader,case\n":                      "readings.csv has no row that counts below row 1",
-		"reader,case\n,i0\nann,\n":           "rows without case or reader, left out: row 2 (i0), row 3 (ann)",
+		"reader,case\n,i0\nann,\n":           "rows without case or reader, left out: 2, as row 2 (i0), row 3 (ann)",
 		"reader,case\nann,i0,3\n":            "line 2: wrong number of fields",
 		"reader,case\nann,\"i0\nbob,i1\n":    "a quotation mark near its end has no second one",
-		"reader,case,modality\nann,i0,cine":  "neither without nor with, left out: row 2 (ann, i0, cine)",
+		"reader,case,modality\nann,i0,cine":  "neither without nor with, left out: 1, as row 2 (ann, i0, cine)",
 		"reader,case\n\xff\xfe\x00,\x00\n\"": "readings.csv: ",
 	} {
 		_, err := Read("readings.csv", strings.NewReader(text))
@@ -89,7 +91,7 @@ func TestBadRows(t *testing.T) {
 	whole := analysed(t, smallTruth(), 0, small()[0])
 	require.Empty(t, whole.Notes)
 	require.Empty(t, whole.Failed)
-	require.Equal(t, []int{8, 8, 8, 4}, []int{whole.Figures[0].Images, whole.Figures[0].Of, whole.Figures[0].Patients, whole.Figures[0].Positives})
+	require.Equal(t, []int{8, 8, 8, 4}, []int{whole.Figures[1].Images, whole.Figures[1].Of, whole.Figures[1].Patients, whole.Figures[1].Positives})
 	require.Len(t, whole.Figures, 3)
 	require.NotNil(t, main(t, whole, "ill").P)
 	require.Nil(t, main(t, whole, "seconds").P, "all take 5 seconds less")
@@ -121,7 +123,7 @@ func TestBadRows(t *testing.T) {
 		r := analysed(t, smallTruth(), at, c.change)
 		require.Empty(t, r.Failed)
 		require.Equal(t, []string{c.item}, r.Notes[c.why], "%s: %v", c.change, r.Notes)
-		require.Contains(t, r.Notes.Lines(), c.why+": "+c.item)
+		require.Contains(t, r.Notes.Lines(), c.why+": 1, as "+c.item)
 		for _, a := range r.Figures {
 			if a.Figure == c.figure {
 				require.Equal(t, c.images, a.Images, c.change)
@@ -135,7 +137,8 @@ func TestBadRows(t *testing.T) {
 	}
 }
 
-// A figure that the readings are too few for is named, with what each reader has. The others are there.
+// A figure that the readings are too few for is named, with what each reader has. The others are
+// there.
 func TestTooFew(t *testing.T) {
 	truth := strings.NewReplacer(",1\n", ",0\n").Replace(smallTruth())
 	r := analysed(t, truth, 100, "ann,i0,with,1,30,.5,1 no")
@@ -213,6 +216,45 @@ func TestWithoutTruth(t *testing.T) {
 	for _, a := range r.Agreement {
 		require.Equal(t, "ratio", a.Figure)
 	}
-	require.Len(t, r.Counts, 6)
-	require.Equal(t, Count{Modality: "with", Readings: 16, Timed: 16, Mean: new(28.5), Median: new(28.5)}, r.Counts[5])
+	require.Equal(t, []Count{
+		{Modality: "without", Readings: 16, Timed: 16, Mean: new(33.5), Median: new(33.5)}, {Modality: "with", Readings: 16, Timed: 16, Mean: new(28.5), Median: new(28.5)},
+	}, r.Counts)
+}
+
+// Files with whatever in some cells end in an error or a report.
+func TestNothingCrashes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	spoilt := func(rows []string) io.Reader {
+		rows = append([]string(nil), rows[:1+rng.IntN(len(rows))]...)
+		for range rng.IntN(12) {
+			i := rng.IntN(len(rows))
+			cells := strings.Split(rows[i], ",")
+			if junk := []string{"", "NaN", "1e400", "1e308", "-1", "x", "0", "1", "2 maybe", "without", "with", "i1", "\"", "'=1", ";", "\xff"}; i > 0 || rng.IntN(5) == 0 {
+				cells[rng.IntN(len(cells))] = junk[rng.IntN(len(junk))]
+			}
+			rows[i] = strings.Join(cells, ",")
+		}
+		return strings.NewReader(strings.Join(rows, "\n"))
+	}
+	reports := 0
+	for range 1000 {
+		readings, err := Read("r", spoilt(small()))
+		if err != nil {
+			continue
+		}
+		truth, err := ReadTruth("t", spoilt(strings.Split(strings.TrimSpace(smallTruth()), "\n")))
+		if err != nil {
+			truth = nil
+		}
+		r := New(readings, truth, nil)
+		_, err = json.Marshal(r)
+		require.NoError(t, err)
+		require.NotContains(t, printed(t, r), "Inf")
+		require.NoError(t, r.figuresCSV(io.Discard))
+		if truth != nil && len(r.Figures) > 0 {
+			_ = r.IMRMC(io.Discard) // there may be no AUC
+		}
+		reports++
+	}
+	require.Greater(t, reports, 500)
 }

@@ -33,33 +33,49 @@ type Report struct {
 	readings, truth *Table
 }
 
+// Agreement is how far numbers of the same images agree, patient by patient.
+type Agreement struct {
+	Figure string           `json:"figure"`
+	Of     string           `json:"of"` // readers, modalities (with less without) or readings (second less first)
+	By     string           `json:"by"` // the modality or the reader of all of these
+	Images int              `json:"images"`
+	ICC    *metric.Interval `json:"icc"` // ICC(2,1); null if it is not defined
+	Bias   *metric.Interval `json:"bias,omitempty"`
+	Limits []float64        `json:"limitsOfAgreement,omitempty"` // of Bland and Altman
+}
+
+// Count is how often and how long all readers read in a modality.
+type Count struct {
+	Modality string   `json:"modality"`
+	Readings int      `json:"readings"` // first ones, as all that follows but Again
+	Again    int      `json:"again"`
+	Rejected int      `json:"rejected"`
+	Timed    int      `json:"timed"`
+	Mean     *float64 `json:"meanSeconds"`
+	Median   *float64 `json:"medianSeconds"`
+}
+
 // New analyses readings. truth may be nil.
 func New(t, truth *Table, made *report.Origin) *Report {
 	r := &Report{Made: made, Images: len(t.Cases), Readers: t.Readers, Modalities: t.Modalities, Counts: t.counts(), Notes: t.Notes, readings: t, truth: truth}
-	judged := map[string]*Table{} // against what; nil: a mean
-	if slices.Contains(t.cells.Columns, seconds) {
-		judged[seconds] = nil
-	}
+	var judged []string
 	if truth != nil {
-		for _, column := range truth.cells.Columns {
-			if !slices.Contains(about, column) {
-				judged[column] = truth
-			}
-		}
+		judged = statistics.Filter(truth.cells.Columns, func(column string) bool { return !slices.Contains(about, column) })
 	}
-	for _, column := range slices.Sorted(maps.Keys(judged)) {
-		a, err := Analyse(t, judged[column], column)
-		switch {
-		case !slices.Contains(t.cells.Columns, column):
-			r.Failed = append(r.Failed, fmt.Sprintf("%s: %s lacks this column of %s", column, t.name, truth.name))
-		case err == nil:
+	for _, column := range append(slices.Clone(judged), seconds) {
+		against := map[bool]*Table{true: truth}[column != seconds]
+		if !slices.Contains(t.cells.Columns, column) {
+			if against != nil {
+				r.Failed = append(r.Failed, fmt.Sprintf("%s: %s lacks this column of %s", column, t.name, truth.name))
+			}
+		} else if a, err := Analyse(t, against, column); err == nil {
 			r.Figures = append(r.Figures, a)
-		case column != seconds:
+		} else if against != nil {
 			r.Failed = append(r.Failed, err.Error())
 		}
 	}
 	for _, column := range t.cells.Columns {
-		if judged[column] != nil || column == "ratio" || strings.HasPrefix(column, "area_") {
+		if slices.Contains(judged, column) || column == "ratio" || strings.HasPrefix(column, "area_") {
 			r.Agreement = append(r.Agreement, t.agreement(column)...)
 		}
 	}
@@ -72,6 +88,63 @@ func New(t, truth *Table, made *report.Origin) *Report {
 
 // about are columns that are no figures.
 var about = []string{"reader", "case", "group", "modality", "arm", "order", "repeat", "decision", "reason", "trust", seconds, "seconds_drawing"}
+
+// agreement is that of all readers, of each reader's modalities, and of his two readings.
+func (t *Table) agreement(column string) (all []Agreement) {
+	first, second := t.values(column, false), t.values(column, true)
+	add := func(of, by string, columns ...[]float64) {
+		a, rows, images := Agreement{Figure: column, Of: of, By: by}, [][]float64(nil), []int(nil)
+		for i := range t.Cases {
+			if row := statistics.Tabulate(len(columns), func(j int) float64 { return columns[j][i] }); !slices.ContainsFunc(row, math.IsNaN) {
+				rows, images = append(rows, row), append(images, i)
+			}
+		}
+		units, n := t.units(images)
+		differences := make([][]float64, n)
+		for k, row := range rows {
+			differences[units[k]-1] = append(differences[units[k]-1], row[len(row)-1]-row[0])
+		}
+		if icc := metric.ICC(rows, n); !math.IsNaN(icc.Mean) {
+			a.ICC = &icc
+		}
+		if bias, limits := metric.BlandAltman(differences); of != "readers" {
+			a.Bias, a.Limits = &bias, limits
+		}
+		if a.Images = len(rows); a.Images > 0 {
+			all = append(all, a)
+		}
+	}
+	for m, modality := range t.Modalities {
+		if some := statistics.Filter(first[m], func(x []float64) bool { return count(x) > 0 }); len(some) > 1 {
+			add("readers", modality, some...)
+		}
+	}
+	for j, reader := range t.Readers {
+		if len(first) == 2 {
+			add("modalities", reader, first[0][j], first[1][j])
+		}
+		for m, modality := range t.Modalities {
+			add("readings", join(reader, modality), first[m][j], second[m][j])
+		}
+	}
+	return all
+}
+
+func (t *Table) counts() (all []Count) {
+	for m, values := range t.values(seconds, false) {
+		times := statistics.Values(slices.Concat(values...), func(v float64) float64 { return v })
+		c := Count{Modality: t.Modalities[m], Timed: len(times), Mean: statistics.Defined(metric.Mean(times)), Median: statistics.Defined(metric.Median(times))}
+		for _, r := range statistics.Filter(t.rows, func(r row) bool { return r.modality == c.Modality }) {
+			if r.again {
+				c.Again++
+			} else if c.Readings++; t.text(r.line, "decision") == "rejected" {
+				c.Rejected++
+			}
+		}
+		all = append(all, c)
+	}
+	return all
+}
 
 // Save writes the files into a folder.
 func (r *Report) Save(out string) error {
@@ -99,19 +172,20 @@ func (r *Report) IMRMC(w io.Writer) error {
 		return fmt.Errorf("%s: iMRMC takes one figure whose truth is 0 or 1, and here are %d; leave one in the file of -truth", r.truth.name, len(all))
 	}
 	lines := []string{all[0].Figure + ", by MrPrism", "BEGIN DATA:"}
-	name := strings.NewReplacer(",", ";", "\n", " ", "\r", " ").Replace
+	line := func(reader, of, modality string, v float64) {
+		name := strings.NewReplacer(",", ";", "\n", " ", "\r", " ").Replace
+		lines = append(lines, fmt.Sprintf("%s,%s,%s,%g", name(reader), name(of), modality, v))
+	}
 	known, values := r.truth.values(all[0].Figure, false)[0][0], r.readings.values(all[0].Figure, false)
-	for k, of := range r.truth.Cases {
-		i, is := slices.BinarySearch(r.readings.Cases, of)
-		if !is || math.IsNaN(known[k]) {
+	for i, of := range r.readings.Cases {
+		at, is := slices.BinarySearch(r.truth.Cases, of)
+		if !is || math.IsNaN(known[at]) {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("truth,%s,truth,%g", name(of), known[k]))
-		for m, row := range values {
-			for j := range row {
-				if v := row[j][i]; !math.IsNaN(v) {
-					lines = append(lines, fmt.Sprintf("%s,%s,%s,%g", name(r.Readers[j]), name(of), cmp.Or(r.Modalities[m], "only"), v))
-				}
+		line("truth", of, "truth", known[at])
+		for k, x := range slices.Concat(values...) {
+			if n := len(r.Readers); !math.IsNaN(x[i]) {
+				line(r.Readers[k%n], of, cmp.Or(r.Modalities[k/n], "only"), x[i])
 			}
 		}
 	}
@@ -151,9 +225,9 @@ func (r *Report) Document() *report.Document {
 		}
 		agreement.Add(a.Figure+": "+a.Of, cmp.Or(a.By, "all"), a.Images, report.Plain(a.ICC, 1, 3), report.Signed(a.Bias, 1, digits(a.Bias)), limits)
 	}
-	counts := report.Table{Title: "Readings and seconds", Columns: report.Columns("", "readings", "second readings", "rejected", "no decision", "timed", "mean", "median")}
+	counts := report.Table{Title: "Readings and their seconds", Columns: report.Columns("", "readings", "second readings", "rejected", "timed", "mean", "median")}
 	for _, c := range r.Counts {
-		counts.Add(join(cmp.Or(c.Reader, "all"), c.Modality), c.Readings, c.Again, c.Rejected, c.Unread, c.Timed, report.Scaled("%.1f", c.Mean, 1), report.Scaled("%.1f", c.Median, 1))
+		counts.Add(cmp.Or(c.Modality, "all"), c.Readings, c.Again, c.Rejected, c.Timed, report.Scaled("%.1f", c.Mean, 1), report.Scaled("%.1f", c.Median, 1))
 	}
 	d.Parts = append(d.Parts, report.Part{Title: "All figures", Tables: []report.Table{variances, agreement, counts}})
 	return d
@@ -169,44 +243,45 @@ func digits(i *metric.Interval) int {
 
 // part has a row for each reader, and for each view of all. The plot has the differences.
 func (a *Analysis) part() report.Part {
-	places, columns := digits(&a.Estimates[0].Interval), a.Components.Modalities
-	title := fmt.Sprintf("%s: %s, %d of %d images, %d patients", a.Figure, a.Kind, a.Images, a.Of, a.Patients)
-	t := report.Table{Title: title, Columns: report.Columns("", a.Estimates[0].Modality)}
-	f := graphs.Forest{Title: title, Axis: "with less without the model; hollow: the 95 % interval covers 0", Below: "less", Above: "more", Numbers: "Δ", Groups: []graphs.Group{{Name: "readers — other patients"}, {Name: "all"}}}
+	places, paired := digits(&a.Estimates[0].Interval), a.Components.Modalities == 2
+	t := report.Table{Title: fmt.Sprintf("%s: %s, %d of %d images, %d patients", a.Figure, a.Kind, a.Images, a.Of, a.Patients), Columns: report.Columns("", a.Estimates[0].Modality)}
+	f := graphs.Forest{Title: a.Figure + ": " + a.Kind, Below: "less", Above: "more", Numbers: "Δ", Groups: []graphs.Group{{Name: "each reader — fixed"}}}
 	switch a.Kind {
 	case AUC:
-		t.Title += fmt.Sprintf(", %d with the truth 1", a.Positives)
+		t.Title += fmt.Sprintf(", %d images with the truth 1", a.Positives)
 		f.Below, f.Above = "worse with the model", "better with the model"
 	case Error:
 		f.Below, f.Above = "better with the model", "worse with the model"
 	}
-	if columns == 2 {
-		columns, t.Columns = 3, report.Columns("", without, with, Difference, "standard error", "F (1, degrees)", "p")
+	if paired {
+		t.Columns = report.Columns("", without, with, Difference, "standard error", "F (1, degrees)", "p")
 	}
-	for row := range slices.Chunk(a.Estimates, columns) {
-		name, last := cmp.Or(row[0].Reader, "all: "+row[0].View), row[len(row)-1]
+	scale := map[bool]float64{true: 100, false: 1}[places == 3] // the plot has one digit
+	f.Axis = fmt.Sprintf("with less without the model, ×%g; hollow: the 95 %% interval covers 0", scale)
+	for row := range slices.Chunk(a.Estimates, len(t.Columns)/2) { // 1 estimate of a modality, or 3
+		name, last := cmp.Or(row[0].Reader, row[0].View), row[len(row)-1]
 		cells := []any{name}
 		for _, e := range row[:a.Components.Modalities] {
 			cells = append(cells, report.Plain(&e.Interval, 1, places))
 		}
-		if columns == 3 {
-			cells = append(cells, report.Signed(&last.Interval, 1, places), fmt.Sprintf("%.4g", last.Error))
+		if paired {
+			cells = append(cells, report.Signed(&last.Interval, 1, places), fmt.Sprintf("%.4g", last.Error), "–", "–")
 		}
 		if last.F != nil {
-			degrees := report.Scaled("%.1f", last.Degrees, 1)
-			cells = append(cells, fmt.Sprintf("%.2f (1, %s)", *last.F, strings.Replace(degrees, "–", "∞", 1)), display.PValue(*last.P))
-			group, scale := &f.Groups[0], math.Pow10(places-1)
+			degrees := strings.Replace(report.Scaled("%.1f", last.Degrees, 1), "–", "∞", 1)
+			cells[5], cells[6] = fmt.Sprintf("%.2f (1, %s)", *last.F, degrees), display.PValue(*last.P)
 			if last.Reader == "" {
-				group = &f.Groups[1]
+				f.Groups, name = append(f.Groups, graphs.Group{Name: "all readers — " + name}), "mean"
 			}
-			group.Rows = append(group.Rows, graphs.Row{Name: name, Estimate: scale * last.Mean, Low: scale * *last.Low, High: scale * *last.High, Open: !last.Clear()})
+			group, short := &f.Groups[len(f.Groups)-1], []rune(name)
+			group.Rows = append(group.Rows, graphs.Row{Name: string(short[:min(11, len(short))]), Estimate: scale * last.Mean, Low: scale * *last.Low, High: scale * *last.High, Open: !last.Clear()})
 		}
 		t.Add(cells...)
 	}
 	p := report.Part{Title: a.Figure, Tables: []report.Table{t}}
 	var svg strings.Builder
-	if err := f.Write(&svg); err == nil && columns == 3 {
-		p.Plots = []report.Plot{{Title: title, SVG: template.HTML(svg.String())}}
+	if err := f.Write(&svg); err == nil && paired {
+		p.Plots = []report.Plot{{Title: Difference, SVG: template.HTML(svg.String())}}
 	}
 	return p
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// null draws the numbers of readers without and with a model that changes nothing, by the model of Roe
-// and Metz (1997): readers, cases, and what both have with modalities and with each other. Patients
-// have one image or two, which share what cases have.
+// null draws the numbers of readers without and with a model that changes nothing, by the model of
+// Roe and Metz (1997): readers, cases, and what both have with modalities and with each other.
+// Patients have one image or two, which share what cases have.
 func null(rng *rand.Rand, readers int, y []float64, units []statistics.Unit, d map[string]float64) [][][]float64 {
 	effect := func(name string) float64 { return math.Sqrt(d[name]) * rng.NormFloat64() }
 	patients := int(slices.Max(units))
@@ -37,7 +37,7 @@ func null(rng *rand.Rand, readers int, y []float64, units []statistics.Unit, d m
 // A model that changes nothing differs at p < .05 in no more than 6 % of studies, whichever of the
 // effects is large.
 func TestErrorRate(t *testing.T) {
-	draws, slack := 10000, 0.
+	draws, slack := 5000, 0.
 	if testing.Short() {
 		draws, slack = 300, 4.
 	}

@@ -1,5 +1,5 @@
-// Package readers analyses a reading study: several readers judge the same cases, without and with a
-// model.
+// Package readers analyses a reading study: several readers judge the same cases, without and with
+// a model.
 package readers
 
 import (
@@ -30,30 +30,26 @@ type Table struct {
 	group map[string]string // by case: the patient, or the case itself
 }
 
-// row is a reading. line is its line in the cells.
 type row struct {
 	modality, reader, of string
 	again                bool // a second reading
-	line                 int
+	line                 int  // of the cells
 }
-
-const without, with, seconds = "without", "with", "seconds"
 
 // Notes say what was left out: by the reason, the rows, readers or cases.
 type Notes map[string][]string
 
-// Lines name the first items of each.
+// Lines name the first of each.
 func (n Notes) Lines() (lines []string) {
-	const shown = 8
 	for _, why := range slices.Sorted(maps.Keys(n)) {
-		line := why + ": " + strings.Join(n[why][:min(shown, len(n[why]))], ", ")
-		if more := len(n[why]) - shown; more > 0 {
-			line += fmt.Sprintf(" and %d more, in the JSON", more)
+		if items := n[why]; len(items) > 0 {
+			lines = append(lines, fmt.Sprintf("%s: %d, as %s", why, len(items), strings.Join(items[:min(8, len(items))], ", ")))
 		}
-		lines = append(lines, line)
 	}
 	return lines
 }
+
+const without, with, seconds = "without", "with", "seconds"
 
 // Read reads readings.csv, whose name errors have. Rows that cannot count become notes.
 func Read(name string, r io.Reader) (*Table, error) { return read(name, r, "case", "reader") }
@@ -78,9 +74,6 @@ func read(name string, r io.Reader, needed ...string) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; write CSV in UTF-8, with commas between cells and the names of the columns in row 1", name, err)
 	}
-	list := func(column func(row) string) []string {
-		return slices.Compact(slices.Sorted(slices.Values(statistics.Tabulate(len(t.rows), func(i int) string { return column(t.rows[i]) }))))
-	}
 	for i := range t.cells.Lines {
 		r := row{of: t.text(i, "case"), line: i}
 		if slices.Contains(needed, "reader") {
@@ -88,8 +81,7 @@ func read(name string, r io.Reader, needed ...string) (*Table, error) {
 		}
 		t.rows = append(t.rows, r)
 	}
-	t.Modalities = list(func(r row) string { return r.modality })
-	named, seen := slices.Contains(t.Modalities, without) || slices.Contains(t.Modalities, with), map[row]bool{}
+	named, seen := slices.ContainsFunc(t.rows, func(r row) bool { return r.modality == without || r.modality == with }), map[row]bool{}
 	t.rows = statistics.Filter(t.rows, func(r row) bool {
 		key, why := row{r.modality, r.reader, r.of, r.again, 0}, ""
 		switch {
@@ -108,6 +100,9 @@ func read(name string, r io.Reader, needed ...string) (*Table, error) {
 	})
 	if len(t.rows) == 0 {
 		return nil, fmt.Errorf("%s has no row that counts below row 1; %s", name, strings.Join(t.Notes.Lines(), "; "))
+	}
+	list := func(column func(row) string) []string {
+		return slices.Compact(slices.Sorted(slices.Values(statistics.Tabulate(len(t.rows), func(i int) string { return column(t.rows[i]) }))))
 	}
 	t.Modalities, t.Readers, t.Cases = list(func(r row) string { return r.modality }), list(func(r row) string { return r.reader }), list(func(r row) string { return r.of })
 	slices.Reverse(t.Modalities)
@@ -132,17 +127,17 @@ func (t *Table) text(line int, column string) string {
 // values are the numbers of a column in the first readings, or in the second ones, by modality,
 // reader and case; NaN where there is none. A choice has its number in front. What is no number
 // becomes a note.
-func (t *Table) values(column string, again bool) [][][]float64 {
-	all := statistics.Tabulate(len(t.Modalities), func(int) [][]float64 {
-		return statistics.Tabulate(len(t.Readers), func(int) []float64 { return slices.Repeat([]float64{math.NaN()}, len(t.Cases)) })
-	})
+func (t *Table) values(column string, again bool) (all [][][]float64) {
+	for range t.Modalities {
+		all = append(all, statistics.Tabulate(len(t.Readers), func(int) []float64 { return slices.Repeat([]float64{math.NaN()}, len(t.Cases)) }))
+	}
 	var wrong, absurd []string
 	for _, r := range t.rows {
 		text := t.text(r.line, column)
 		word, _, _ := strings.Cut(text, " ")
 		switch v, err := strconv.ParseFloat(word, 64); {
 		case text == "":
-		case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
+		case err != nil || math.IsNaN(v) || math.Abs(v) > 1e15: // whose squares would overflow
 			wrong = append(wrong, fmt.Sprintf("%s %q", r, text))
 		case column == seconds && (v < 0 || v > 24*60*60):
 			absurd = append(absurd, fmt.Sprintf("%s %s", r, text))
@@ -156,27 +151,9 @@ func (t *Table) values(column string, again bool) [][][]float64 {
 	return all
 }
 
-// common are the readers who have values in each of the modalities, and the cases of which all of
-// these readers have one in each.
-func (t *Table) common(values [][][]float64) (readers, of []int) {
-	for j := range t.Readers {
-		if !slices.ContainsFunc(values, func(row [][]float64) bool { return count(row[j]) == 0 }) {
-			readers = append(readers, j)
-		}
-	}
-	for i := range t.Cases {
-		if len(readers) > 0 && !slices.ContainsFunc(values, func(row [][]float64) bool {
-			return slices.ContainsFunc(readers, func(j int) bool { return math.IsNaN(row[j][i]) })
-		}) {
-			of = append(of, i)
-		}
-	}
-	return readers, of
-}
-
 // count is how many values there are.
 func count(values []float64) int {
-	return len(statistics.Filter(values, func(v float64) bool { return !math.IsNaN(v) }))
+	return len(statistics.Values(values, func(v float64) float64 { return v }))
 }
 
 // units numbers the patients of cases, from 1 to n.

@@ -189,12 +189,8 @@ def agreement(name):
 
 def times():
     first = column("seconds", "0")
-    out = {}
-    for r in sorted({k[1] for k in first}) + [""]:
-        for m in modalities:
-            some = [v for k, v in first.items() if k[0] == m and r in ("", k[1])]
-            out[f"{r}|{m}"] = [len(some), statistics.mean(some), statistics.median(some)] if some else [0, None, None]
-    return out
+    some = {m: [v for k, v in first.items() if k[0] == m] for m in modalities}
+    return {m: [len(v), statistics.mean(v), statistics.median(v)] for m, v in some.items()}
 
 
 figures = {"seconds": analyse("seconds", None)}
