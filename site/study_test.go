@@ -44,7 +44,7 @@ func (p *page) fill(values map[string]string) {
 	p.t.Helper()
 	p.until(`document.getElementById("ask")?.open`)
 	for name, value := range values {
-		p.do(fmt.Sprintf(`(() => { const field = document.querySelector("#ask [name=%s]"); if (field.type === "checkbox") field.checked = %[2]q === "yes"; else field.value = %[2]q; field.oninput?.(); field.onchange?.(); })()`, name, value))
+		p.do(fmt.Sprintf(`(() => { const field = document.querySelector("#ask [name=%s]"); if (field.type === "checkbox") field.checked = %[2]q === "yes"; else field.value = "%[2]s"; field.oninput?.(); field.onchange?.(); })()`, name, value))
 	}
 	p.do(`document.querySelector("#ask button[value=go]").click()`)
 }
@@ -60,13 +60,19 @@ func (p *page) read(name, progress string) {
 	assert.Empty(p.t, get[string](p, leaks), name)
 }
 
+// answer answers a choice and a number.
+func (p *page) answer(choice, number string) {
+	p.t.Helper()
+	p.do(fmt.Sprintf(`(() => { for (const [kind, value] of [["#reading label:not(:has(#reading-reason)) > select", %q], ["#reading [type=number]", %q]]) { const one = document.querySelector(kind); one.value = value; one.onchange(); } })()`, choice, number))
+}
+
 // followed says what is wrong with the answers of a segmenter that follows a blind study from the
 // model.
 const followed = `import("./reading.js").then(async ({ Answers }) => {
 	const figure = { class: "disc", area: 9, share: 0.1, height: 3, width: 3, pieces: 1, low: 8, high: 10, trust: { word: "trusted" } };
 	const answer = { id: 7, width: 30, height: 20, classes: ["disc"], raters: ["ann"], found: true, doubts: [{ code: "odd", text: "odd" }], doubt: 2, roi: { x: 3, y: 4, side: 5, whole: false }, formats: ["png"], measurements: { structures: [figure], verticalRatio: { value: 0.5 } } };
 	const made = (structures, result) => {
-		const answers = new Answers({ decode: async () => ({ width: 30, height: 20 }) }, { structures, start: "model", blind: true });
+		const answers = new Answers({ decode: async () => ({ width: 30, height: 20 }) }, { structures, start: "model", blind: true }, { name: "levels", title: "Levels" });
 		return { segment: () => answers.segment(async () => result, {}), show: (...of) => answers.show(...of) ?? "the model's" };
 	};
 	const wrong = [], is = (what, value, wanted) => { if (JSON.stringify(value) !== JSON.stringify(wanted)) wrong.push(what + ": " + JSON.stringify(value)); };
@@ -95,11 +101,15 @@ func TestReadingStudy(t *testing.T) {
 	p.until(`document.getElementById("ask")?.open`)
 	p.looked("plan")
 	assert.Equal(t, "disc, cup", get[string](p, `document.querySelector("#ask [name=structures]").value`), "those of the model")
-	p.fill(map[string]string{"name": "Two discs", "order": "fixed", "seed": "5"})
+	p.fill(map[string]string{"name": "Two discs", "order": "fixed", "questions": "Glaucoma: 1 no | 2 yes\\nSure: 0 to 9"})
 	study := p.savedAs(".mrprism")
-	p.until(`document.getElementById("banner-message").textContent === "The study is saved: 4 readings of 3 images. Left out, as it cannot be read or is there twice: eye-one.png."`)
+	p.until(`document.getElementById("banner-message").textContent === "The study is saved, with 3 images. Left out, as it cannot be read or is there twice: eye-one.png."`)
 	files, session := unpacked(t, study)
-	assert.Equal(t, map[string]any{"id": session["study"].(map[string]any)["id"], "name": "Two discs", "structures": []any{"disc", "cup"}, "start": "empty", "order": "fixed", "seed": 5., "repeats": true, "blind": true}, session["study"])
+	plan := session["study"].(map[string]any)
+	assert.Equal(t, map[string]any{
+		"id": plan["id"], "name": "Two discs", "structures": []any{"disc", "cup"}, "start": "empty", "order": "fixed", "seed": plan["seed"], "repeats": 1., "blind": true, "days": 28., "readers": []any{}, "each": 4., "anchors": 4.,
+		"questions": []any{map[string]any{"name": "Glaucoma", "options": []any{"1 no", "2 yes"}}, map[string]any{"name": "Sure", "low": 0., "high": 9.}},
+	}, plan)
 	assert.NotContains(t, string(files["session.json"]), "eye-", "no file's name")
 	assert.NotContains(t, files, "log/1.jsonl", "nothing of what the organiser did")
 	assert.Len(t, files, 1+3, "the images are in the file, each once")
@@ -133,8 +143,12 @@ func TestReadingStudy(t *testing.T) {
 	grader.until(`document.getElementById("correct-line").textContent.includes("disc")`)
 	grader.looked("reading")
 	grader.press("a", false)
+	grader.until(`document.getElementById("banner-message").textContent === "“Glaucoma” is not answered."`)
+	grader.answer("2 yes", "7")
+	grader.click("reading-done")
 	assert.Equal(t, "Nothing is drawn of: cup. Is there none in this image?", <-answers)
 	grader.read("#2", "1 of 4 read")
+	grader.answer("1 no", "0")
 	grader.click("reading-done") // nothing is drawn
 	assert.Equal(t, "Nothing is drawn of: disc, cup. Is there none in this image?", <-answers)
 	grader.press("x", false)
@@ -204,6 +218,7 @@ func TestReadingStudy(t *testing.T) {
 	for i, name := range []string{"#3", "#4"} {
 		again.pick(name)
 		again.read(name, fmt.Sprintf("%d of 4 read", 2+i))
+		again.answer("1 no", "9")
 		again.press("a", false)
 		<-questions
 	}
@@ -216,11 +231,14 @@ func TestReadingStudy(t *testing.T) {
 	said, seconds := []any{}, 0.
 	for _, one := range back["readings"].([]any) {
 		reading := one.(map[string]any)
-		said = append(said, []any{reading["review"], reading["reason"], reading["comment"], len(reading["drawn"].([]any))})
+		said = append(said, []any{reading["review"], reading["reason"], reading["comment"], len(reading["drawn"].([]any)), fmt.Sprint(reading["answers"])})
 		seconds += reading["seconds"].(float64) // in tenths; one may be read in less
 	}
 	assert.Positive(t, seconds)
-	assert.Equal(t, []any{[]any{"accepted", "", "", 1}, []any{"rejected", "blurred", "Motion", 0}, []any{"accepted", "", "", 0}, []any{"accepted", "", "", 0}}, said)
+	assert.Equal(t, []any{
+		[]any{"accepted", "", "", 1, "map[Glaucoma:2 yes Sure:7]"}, []any{"rejected", "blurred", "Motion", 0, "map[Glaucoma:1 no Sure:0]"},
+		[]any{"accepted", "", "", 0, "map[Glaucoma:1 no Sure:9]"}, []any{"accepted", "", "", 0, "map[Glaucoma:1 no Sure:9]"},
+	}, said)
 	assert.Contains(t, pixelsOf(t, sent["drawn/1_1.png"]), byte(255))
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		if strings.HasPrefix(name, "masks/") {

@@ -212,7 +212,7 @@ func TestEveryTextHasItsGerman(t *testing.T) {
 	p.german("the plan of a study")
 	p.fill(map[string]string{"name": "Ann"})
 	study := p.savedAs(".mrprism")
-	p.until(`document.getElementById("banner-message").textContent.includes("Lesungen")`)
+	p.until(`document.getElementById("banner-message").textContent.includes("Studie ist gesichert")`)
 	p.german("a study is saved")
 	p.drop("study.mrprism", study)
 	p.until(`document.getElementById("banner-message").textContent.includes("Lesestudie")`)

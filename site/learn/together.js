@@ -387,7 +387,23 @@ function show() {
     fuse,
     hidden: new Set(),
   });
+  const { returned = [] } = shown.list;
   shown.body.replaceChildren(
+    ...(returned.length
+      ? [
+          element("h3", {}, t("Sessions")),
+          rows(
+            "Sessions",
+            ["Person", "Read", "Cannot be graded", "Saved"],
+            returned.map(({ reader, read, of, refused, saved }) => [
+              reader,
+              t("{n} of {all}", { n: read, all: of }),
+              refused,
+              saved.slice(0, 10),
+            ]),
+          ),
+        ]
+      : []),
     tables,
     element(
       "div",

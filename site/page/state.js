@@ -221,7 +221,7 @@ const handlers = {
       ? { ...s, status: by > 0 ? "This is the last image." : "This is the first image." }
       : handlers.work(s, { at: to }),
   decide(s, { what, waited, by, to, at = "" }) {
-    const list = lists.decided(s.worklist, what, lists.sees(s), waited, at),
+    const list = lists.decided(s.worklist, what, lists.sees(s), waited, at, s.corrections),
       { picture, review } = lists.lineAt(list ?? s.worklist),
       { name } = picture;
     if (!list) return undecided(s, name);

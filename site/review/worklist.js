@@ -6,7 +6,8 @@
 //   state ("waiting", "done" or "failed"), error ({ message, next, date }), review ("", "accepted"
 //   or "rejected"), result (with the figures of what was corrected), corrections, masks ({ id,
 //   files }: PNGs of the model's masks of result id, a Blob a structure), thumb (an address),
-//   slice, slices, known (mm a pixel, as the person says), decided (when), comment. In a line of a
+//   slice, slices, known (mm a pixel, as the person says), decided (when), comment; in a study
+//   (study.js) picture.aided, sitting, answers, and seconds, drawing and answering. In a line of a
 //   session (session.js) picture.missing has sum and size of an image that is not there, and rivals
 //   are other versions of the work on it.
 import { trustIn } from "./figures.js";
@@ -44,7 +45,8 @@ export const newList = {
   measuring: false,
 };
 
-const lineOf = (picture) => ({
+// lineOf is a line that nobody has seen.
+export const lineOf = (picture) => ({
   key: picture.key,
   picture,
   thumb: "",
@@ -126,14 +128,19 @@ export const counts = ({ lines }) => ({
 
 // decided is the list with a decision about the chosen line, or null if the person does not see a
 // result: a failed line can only be rejected. Repeating a decision takes it back, unless it waited
-// for the image: a person who saw no effect yet may have pressed twice.
-export function decided(list, what, seen, waited, at) {
+// for the image: a person who saw no effect yet may have pressed twice. drawn are the corrections
+// on the stage, which the decision is about, also where nobody has measured them yet.
+export function decided(list, what, seen, waited, at, drawn) {
   const line = lineAt(list),
-    { key, review } = line;
+    { key, review, corrections } = line;
   if (!seen && (line.state !== "failed" || what === "accepted")) return null;
   const stays = waited || list.sure === key;
   return {
-    ...changed(list, line, { review: review === what && !stays ? "" : what, decided: at }),
+    ...changed(list, line, {
+      review: review === what && !stays ? "" : what,
+      decided: at,
+      ...(seen && drawn.length + corrections.length && { corrections: drawn }),
+    }),
     sure: waited ? key : 0,
   };
 }

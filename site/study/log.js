@@ -4,7 +4,8 @@
 // entry. session.js writes each as a line with the sum of the line before (guide/log.md).
 import { lineAt } from "../review/worklist.js";
 
-const NONE = [];
+const NONE = [],
+  NOTHING = {};
 export const noLog = { entries: NONE, others: NONE, changed: null };
 
 const DREW = {
@@ -34,7 +35,7 @@ function ofLines(before, s) {
   if (old === now) return NONE;
   const was = new Map(old.map((line) => [line.key, line]));
   return now.flatMap((line, reading) => {
-    const { picture, result, review = "", reason = "", comment = "" } = line,
+    const { picture, result, review = "", reason = "", comment = "", answers = NOTHING } = line,
       then = was.get(line.key) ?? {},
       made = [];
     if (line === then) return made;
@@ -43,6 +44,8 @@ function ofLines(before, s) {
       add("computed", { model: result.model, sha256: result.sha256, region: result.asked.roi });
     if ((then.review ?? "") !== review || (review && (then.reason ?? "") !== reason))
       add(review || "not decided", reason && review ? { reason } : {});
+    if ((then.answers ?? NOTHING) !== answers)
+      add("answered", { what: JSON.stringify(answers).slice(0, 1000) });
     if ((then.comment ?? "") !== comment) add("commented", { comment });
     return made;
   });

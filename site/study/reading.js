@@ -4,8 +4,8 @@ import { YOU } from "../draw/correct.js";
 import { $, element } from "../page/dom.js";
 import { pick } from "../page/exports.js";
 import { SegmentError } from "../worker/segmenter.js";
-import { BY_HAND } from "./study.js";
-import { isolated, t } from "../words/words.js";
+import { secondFrom } from "./study.js";
+import { isolated, language, t } from "../words/words.js";
 import { narrow } from "../review/work.js";
 import { lineAt, sees } from "../review/worklist.js";
 import { writePNG } from "./zip.js";
@@ -53,27 +53,30 @@ const emptyOf = ({ width, height }, classes, { name: model, title }) =>
     measurements: { structures: classes.map((name) => ({ class: name, ...NONE })) },
   });
 
-// Answers are a segmenter's in a reading study. Where masks start empty, or the model found
-// nothing, no model's mask is there. In a blind study its result is bare: what is not there cannot
-// leak.
+// isAided says whether a picture of a study is read with the model.
+export const isAided = ({ start }, { aided }) => start === "model" || (start === "both" && aided);
+
+// Answers are a segmenter's in a reading study, whose session is of model. Where masks start empty,
+// or the model found nothing, no model's mask is there. In a blind study its result is bare: what is
+// not there cannot leak.
 export class Answers {
-  constructor(segmenter, study) {
-    Object.assign(this, { segmenter, study });
+  constructor(segmenter, study, model) {
+    Object.assign(this, { segmenter, study, model });
   }
 
-  async #empty(picture, { image, thumb }, model) {
+  async #empty(picture, { image, thumb }) {
     const decoded = await this.segmenter.decode(picture);
     image?.(decoded);
     thumb?.(decoded);
-    return emptyOf(decoded, this.study.structures, model);
+    return emptyOf(decoded, this.study.structures, this.model);
   }
 
   // segment is Segmenter.segment. ask resolves to the model's own result.
   async segment(ask, picture, hooks = {}) {
-    const { structures, start, blind } = this.study;
-    if (start === "empty") return this.#empty(picture, hooks, BY_HAND);
+    const { structures, blind } = this.study;
+    if (!isAided(this.study, picture)) return this.#empty(picture, hooks);
     const result = await ask(),
-      { classes, found, model: name, title } = result;
+      { classes, found } = result;
     if (classes.join() !== structures.join()) {
       throw new SegmentError({
         code: "study",
@@ -81,7 +84,7 @@ export class Answers {
         next: "Open the weights file that the study was made with, then the study again.",
       });
     }
-    return !found ? this.#empty(picture, {}, { name, title }) : blind ? bareOf(result) : result;
+    return !found ? this.#empty(picture, {}) : blind ? bareOf(result) : result;
   }
 
   // show and save are what Segmenter.show and save resolve to for an empty result, else undefined.
@@ -118,20 +121,25 @@ const REASONS = {
   kind: "Not an image of this kind",
   other: "Other, as the comment says",
 };
+const day = (time) =>
+  new Intl.DateTimeFormat(language === "en" ? "en-GB" : language, { dateStyle: "long" }).format(
+    time,
+  );
 const PAUSE = 60e3,
-  SOON = 5e3; // ms: a longer pause does not count as reading; time until the list has it
+  SOON = 5; // ms: a longer pause does not count as reading; seconds until the list has the time
 
 export class Reading {
   #result = null;
   #tools = {};
+  #answers = new Map(); // fields by question
   #key = 0;
   #last = 0;
-  #spent = 0;
+  #spent = {};
   // Reading needs state() with a worklist of the study, and send(event).
   constructor(state, send, study) {
     Object.assign(this, { state, send, study });
     const bare = study.blind || study.start === "empty";
-    $("app").classList.add("reading", ...(bare ? ["blind"] : []));
+    $("app").classList.add("reading");
     if (bare)
       send({
         type: "choose",
@@ -139,7 +147,7 @@ export class Reading {
       });
     this.#build();
     for (const type of ["pointermove", "pointerdown", "keydown", "wheel"])
-      addEventListener(type, () => this.#tick(), { capture: true, passive: true });
+      addEventListener(type, (event) => this.#tick(event), { capture: true, passive: true });
     document.addEventListener("visibilitychange", () => this.#tick());
     this.changed();
   }
@@ -163,6 +171,7 @@ export class Reading {
       element("p", { id: "reading-who" }),
       element("p", { id: "reading-line", className: "figure" }),
       element("progress", { id: "reading-meter" }),
+      ...(this.study.questions ?? []).map((question) => this.#asked(question)),
       element(
         "div",
         { className: "row" },
@@ -190,6 +199,39 @@ export class Reading {
     };
   }
 
+  // asked is the field of a question about the image.
+  #asked({ name, options, low, high }) {
+    const one = options
+      ? element("select", {}, ...["", ...options].map((text) => new Option(text, text)))
+      : element("input", {
+          type: low === undefined ? "text" : "number",
+          min: low,
+          max: high,
+          step: "any",
+          maxLength: 1000,
+          autocomplete: "off",
+        });
+    one.onchange = () => {
+      if (!one.checkValidity()) return void one.reportValidity();
+      const { answers, key } = lineAt(this.state().worklist);
+      this.#tick();
+      this.send({
+        type: "line",
+        key,
+        answers: {
+          ...answers,
+          [name]: low === undefined || one.value === "" ? one.value : Number(one.value),
+        },
+      });
+    };
+    one.onkeydown = (event) => {
+      event.stopPropagation(); // the page's keys wait
+      if (event.key === "Enter" && !options) setTimeout(() => this.#done()); // once it is changed
+    };
+    this.#answers.set(name, one);
+    return element("label", { className: "field" }, element("span", {}, name), one);
+  }
+
   // changed follows the state: it shows how far the grader is, and begins to draw on a new image.
   changed() {
     const s = this.state(),
@@ -206,16 +248,28 @@ export class Reading {
     this.#result = s.result;
     if (!line.review) this.send({ type: "press", act: { type: "edit", ...this.#tools } });
   }
-  #draw({ worklist: { lines, by } }, { review, reason }) {
-    const n = lines.filter((one) => one.review).length,
+  #draw({ worklist: { lines: whole, by } }, { review, reason, answers, sitting, picture }) {
+    const { blind, start } = this.study,
+      aided = isAided(this.study, picture),
+      lines = whole.filter((one) => one.sitting === sitting),
+      n = lines.filter((one) => one.review).length,
       all = lines.length,
       write = (id, text) => {
         if ($(id).textContent !== text) $(id).textContent = text;
       };
     write("h-reading", t("Reading study"));
-    write("h-correct", t(this.study.start === "empty" ? "Draw" : "Correct"));
+    $("app").classList.toggle("blind", blind || !aided);
+    write("h-correct", t(aided ? "Correct" : "Draw"));
     write("reading-who", `${isolated(this.study.name)} · ${isolated(by)}`);
-    write("reading-line", t("{n} of {all} read", { n, all }));
+    const parts = [t("{n} of {all} read", { n, all })];
+    if (start === "both")
+      parts.unshift(
+        t("Sitting {n}", { n: sitting }),
+        t(aided ? "with the model" : "without the model"),
+      );
+    write("reading-line", parts.join(" · "));
+    for (const [name, one] of this.#answers)
+      if (document.activeElement !== one || one.value === "") one.value = answers?.[name] ?? "";
     Object.assign($("reading-meter"), { max: all, value: n });
     write("reading-done", t("Done, next image"));
     write("reading-cannot", t("Cannot be graded"));
@@ -247,12 +301,23 @@ export class Reading {
             next: "Say why it cannot be graded, and go on.",
           })
         );
-      const none =
-        this.study.start === "empty"
-          ? this.study.structures.filter(
-              (name) => !s.corrections.some((one) => one.rater === YOU && one.class === name),
-            )
-          : [];
+      const open = (this.study.questions ?? []).find(
+        ({ name, options, low }) =>
+          (options || low !== undefined) && (line.answers?.[name] ?? "") === "",
+      );
+      if (open) {
+        this.#answers.get(open.name).focus();
+        return this.send({
+          type: "note",
+          message: t("“{name}” is not answered.", open),
+          next: "Answer it, or say why the image cannot be graded.",
+        });
+      }
+      const none = isAided(this.study, line.picture)
+        ? []
+        : this.study.structures.filter(
+            (name) => !s.corrections.some((one) => one.rater === YOU && one.class === name),
+          );
       if (
         none.length &&
         !confirm(
@@ -270,15 +335,20 @@ export class Reading {
       });
     }
     const at = lines.indexOf(line),
-      next = [...lines.slice(at + 1), ...lines.slice(0, at)].find(({ review }) => !review),
-      n = lines.length;
-    if (next) this.send({ type: "press", act: { type: "pick", key: next.key } });
-    else
-      this.send({
-        type: "note",
-        message: t("All {n} images are read.", { n }),
-        next: "Save the session, and send it back.",
-      });
+      next = [...lines.slice(at + 1), ...lines.slice(0, at)].find(({ review }) => !review);
+    if (next) return this.send({ type: "press", act: { type: "pick", key: next.key } });
+    const now = this.state().worklist.lines,
+      from = secondFrom(now, this.study);
+    this.send({
+      type: "note",
+      message: t("All {n} images are read.", { n: now.length }),
+      next:
+        from === null
+          ? "Save the session, and send it back."
+          : t("Save the session. Open it again on {day} or later for the second sitting.", {
+              day: day(from),
+            }),
+    });
   }
   // refuse says why the image cannot be graded, or with an empty reason that it can be.
   #refuse(reason) {
@@ -292,19 +362,29 @@ export class Reading {
     });
   }
 
-  // tick counts the time since the grader last moved or pressed something, unless it was a pause.
-  #tick() {
+  // tick counts the time since the grader last moved or pressed something, unless it was a pause, for
+  // what the event is about.
+  #tick({ type = "", buttons = 0, target } = {}) {
     const now = performance.now(),
-      passed = now - this.#last;
+      passed = now - this.#last,
+      about = target?.closest?.("#reading")
+        ? "answering"
+        : type === "pointermove" && buttons && target?.closest?.("#stage") && "drawing";
     this.#last = now;
-    if (this.#key && passed < PAUSE) this.#spent += passed;
-    if (this.#spent > SOON) this.#flush();
+    if (!this.#key || passed >= PAUSE) return;
+    for (const of of about ? ["seconds", about] : ["seconds"])
+      this.#spent[of] = (this.#spent[of] ?? 0) + passed / 1000;
+    if (this.#spent.seconds > SOON) this.#flush();
   }
   #flush() {
     const line = this.state().worklist.lines.find(({ key }) => key === this.#key),
-      spent = this.#spent / 1000;
-    this.#spent = 0;
-    if (line && spent)
-      this.send({ type: "line", key: line.key, seconds: (line.seconds ?? 0) + spent });
+      spent = Object.entries(this.#spent);
+    this.#spent = {};
+    if (line && spent.length)
+      this.send({
+        type: "line",
+        key: line.key,
+        ...Object.fromEntries(spent.map(([of, n]) => [of, (line[of] ?? 0) + n])),
+      });
   }
 }

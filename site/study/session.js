@@ -23,6 +23,8 @@ import { Refused, once, readPNG, within, writePNG } from "./zip.js";
 
 const FORMAT = "MrPrism session",
   VERSION = 1;
+// SECONDS are the times that an image took in a study: all, drawing, and answering questions.
+const SECONDS = ["seconds", "drawing", "answering"];
 
 const sums = new WeakMap(); // by Blob
 const digest = async (bytes) =>
@@ -228,7 +230,7 @@ const written = new WeakMap(); // by line: { number, reading, files }
 // blob }. Their names begin with number, or are by content if that is null.
 async function readingOf(line, number) {
   if (written.get(line)?.number === number) return written.get(line);
-  const { picture, review, seconds, error, corrections } = line,
+  const { picture, review, error, corrections } = line,
     { blob, turn, missing } = picture,
     { asked: { roi, weights, evidence } = UNASKED, id, fromFile, ...result } = line.result ?? {},
     files = [];
@@ -262,7 +264,12 @@ async function readingOf(line, number) {
     review,
     reason: review === "rejected" ? (line.reason ?? "") : "",
     decided: line.decided ?? "",
-    seconds: Math.round(10 * (seconds ?? 0)) / 10,
+    ...Object.fromEntries(SECONDS.map((of) => [of, Math.round(10 * (line[of] ?? 0)) / 10])),
+    ...(line.sitting && {
+      sitting: line.sitting,
+      aided: picture.aided,
+      answers: line.answers ?? {},
+    }),
     comment: line.comment ?? "",
     ...(error && !missing
       ? { error: { code: error.code, message: error.message, next: error.next, date: error.date } }
@@ -429,7 +436,7 @@ async function lineOf(reading, files, pictures, pictureOf, from, study) {
     quarters = image.turn / 90,
     damaged = [];
   const content = pictures.get(sha256),
-    made = pictureOf(null, name, slice, quarters),
+    made = { ...pictureOf(null, name, slice, quarters), aided: reading.aided },
     sound =
       isResult(reading.result) && (!weights || weights.length === reading.result.raters.length),
     is = sound ? reading.result : null;
@@ -491,7 +498,7 @@ async function lineOf(reading, files, pictures, pictureOf, from, study) {
     error: failed,
     review: damaged.length ? "" : (reading.review ?? ""),
     reason: reading.reason ?? "",
-    seconds: reading.seconds ?? 0,
+    ...Object.fromEntries([...SECONDS, "sitting", "answers"].map((of) => [of, reading[of]])),
     decided: reading.decided ?? "",
     comment: reading.comment ?? "",
     known: mm,
@@ -542,8 +549,8 @@ export async function fits({
 
 // ---- two sessions of one grader ----
 
-const identity = ({ picture: { missing, blob, turn }, slice, slices }) =>
-  [missing?.sha256 ?? sums.get(blob), slices > 1 ? slice : 0, turn].join();
+export const identity = ({ picture: { missing, blob, turn }, slice, slices, sitting = 1 }) =>
+  [missing?.sha256 ?? sums.get(blob), slices > 1 ? slice : 0, turn, sitting].join();
 export const touched = ({ review, comment, corrections, result, rivals }) =>
   Boolean(
     review || comment || corrections.length || result?.asked.evidence.length || rivals?.length,
@@ -558,6 +565,7 @@ const sameDrawings = (a, b) =>
 const sameWork = (a, b) =>
   a.review === b.review &&
   (a.reason ?? "") === (b.reason ?? "") &&
+  JSON.stringify(a.answers ?? {}) === JSON.stringify(b.answers ?? {}) &&
   (a.comment ?? "") === (b.comment ?? "") &&
   sameDrawings(a.corrections, b.corrections) &&
   sameDrawings(a.result?.asked.evidence ?? [], b.result?.asked.evidence ?? []);
@@ -571,7 +579,8 @@ const WORK = [
   "error",
   "review",
   "reason",
-  "seconds",
+  "answers",
+  ...SECONDS,
   "decided",
   "comment",
   "known",

@@ -9,6 +9,7 @@ import {
   Claimed,
   filesOf,
   fits,
+  identity,
   joinedLogs,
   merged,
   missing,
@@ -25,6 +26,8 @@ import { Refused, readZIP, writeZIP } from "./zip.js";
 
 const DELAY = 1000; // ms from a change until it is kept
 const DAMAGED = 5; // names in a message
+const attachedText = (n) =>
+  t({ one: "{n} image is attached.", other: "{n} images are attached." }, { n });
 const SHOWN = 100; // entries of the log on the page
 const named = (names) => names.slice(0, DAMAGED).join(", ") + (names.length > DAMAGED ? ", …" : "");
 
@@ -127,11 +130,11 @@ export class Sessions {
       const { BY_HAND, askPlan, linesOf } = await wanted("study.js"),
         { lines } = this.state().worklist,
         { result } = lines.find(({ result }) => result) ?? {};
-      const { plan, images } = (await askPlan(result?.classes ?? null)) ?? {};
+      const { plan, images } = (await askPlan(result?.classes ?? null, lines.length)) ?? {};
       if (!plan) return;
       const made = await linesOf(lines, plan),
         model = plan.start === "empty" ? BY_HAND : { ...result, name: result.model };
-      if (!made.images)
+      if (!made.lines.length)
         throw new Refused(
           "The list has no image that can be read.",
           "Open the images of the study first.",
@@ -143,10 +146,13 @@ export class Sessions {
       );
       this.#tell(
         [
-          t("The study is saved: {n} readings of {images} images.", {
-            n: made.lines.length,
-            images: made.images,
-          }),
+          t(
+            {
+              one: "The study is saved, with {n} image.",
+              other: "The study is saved, with {n} images.",
+            },
+            { n: made.lines.length },
+          ),
           made.left.length &&
             t("Left out, as it cannot be read or is there twice: {files}.", {
               files: named(made.left),
@@ -185,12 +191,13 @@ export class Sessions {
     const again = worklist || kept ? "" : await this.#again(session, name);
     if (again === "joined") return this.#take(files, name, { whole, same: true });
     if (again) session.id = "";
+    if (worklist?.study?.readers && !session.grader) return this.#attached(lines);
     const begins = Boolean(study && !worklist),
       reading = begins && (await this.#enter(session));
     if (begins && !reading) return false;
 
     const alone = await keeping.hold(session.id),
-      joined = await merged(worklist?.lines ?? [], lines, same),
+      joined = await merged(worklist?.lines ?? [], session.lines, same),
       changed = logs.map((one) => one.changed).find((n) => n !== null) ?? null;
     this.#join(session, worklist, joined.lines, alone, changed);
     if (begins) this.#reading = new reading.Reading(this.state, this.send, study);
@@ -345,19 +352,39 @@ export class Sessions {
     }
     if (damaged.length) this.#note(notRead(damaged), lacking(this.state().worklist));
   }
-  // enter asks who reads a study, unless the session says so. It resolves to the module reading.js,
+  // attached gives the open readings of a study the images of its file.
+  #attached(lines) {
+    const given = new Map(lines.map((line) => [identity(line), line.picture.blob])),
+      blobs = new Map();
+    for (const line of this.state().worklist.lines) {
+      const blob = line.picture.missing && given.get(identity({ ...line, sitting: 1 }));
+      if (blob) blobs.set(line.key, blob);
+    }
+    this.send({ type: "attached", blobs });
+    this.#note(attachedText(blobs.size));
+    return true;
+  }
+  // enter asks who reads a study, unless the session says so, and has what he reads in its lines. It resolves to the module reading.js,
   // and keep, whether the reader wants it kept; or to null if nobody reads it.
   async #enter(session) {
     let keep = false;
-    const { askReader } = await wanted("study.js"),
-      reading = await wanted("reading.js", "study.js");
+    const { askReader, firstOf, secondFrom, secondOf } = await wanted("study.js"),
+      reading = await wanted("reading.js", "study.js"),
+      { study, lines } = session,
+      keyed = (...of) => this.segmenter.picture(...of);
     if (!session.grader) {
-      const reader = await askReader(session.study, session.lines.length, keeping.can);
+      const reader = await askReader(study, lines.length, keeping.can);
       if (!reader) return null;
       Object.assign(session, { grader: reader.by, id: crypto.randomUUID() });
+      if (study.readers) session.lines = firstOf(lines, study, reader.by, keyed);
       keep = reader.keep && keeping.can;
     }
-    this.segmenter.study = new reading.Answers(this.segmenter, session.study);
+    const from = secondFrom(session.lines, study);
+    if (from !== null && from <= Date.now()) {
+      session.lines = [...lines, ...secondOf(lines, study, session.grader, keyed)];
+      session.at = lines.length;
+    }
+    this.segmenter.study = new reading.Answers(this.segmenter, study, session.model);
     return { ...reading, keep };
   }
   #report(
@@ -411,7 +438,7 @@ export class Sessions {
       if (!files.length) return;
       this.#tell(
         [
-          some(blobs.size, "{n} image is attached.", "{n} images are attached."),
+          blobs.size && attachedText(blobs.size),
           wrong.length &&
             t("Not attached, as the content is another one: {files}.", { files: named(wrong) }),
           some(

@@ -134,7 +134,9 @@ const reading = fields({
   review: maybe(one("", "accepted", "rejected")),
   ...each(maybe(text), "reason", "decided"),
   comment: maybe(essay),
-  ...each(low, "seconds", "mm"),
+  ...each(low, "seconds", "drawing", "answering", "mm", "sitting"),
+  aided: maybe(flag),
+  answers: maybe(fields({})),
   region,
   versionOf: maybe(whole),
   weights: maybe(list((v) => number(v) && v >= 0 && v <= 1, RATERS)),
@@ -145,6 +147,24 @@ const reading = fields({
 export const isReading = (v) => reading(v) && shallow(v);
 // mostDrawn is how many drawings an image may have: one on each mask.
 export const mostDrawn = ({ classes, raters }) => classes.length * (raters.length + 1);
+
+const question = fields({ name, options: maybe(list(name, 100, 2)), ...each(low, "low", "high") });
+const drawn = fields({
+  ...each(whole, "repeats", "each", "anchors", "seed"),
+  days: number,
+  order: one("fixed", "shuffled"),
+  readers: list(name, 1000),
+  questions: list(question, 100),
+});
+// isPlan says whether a reading study (study.js) can be followed.
+export const isPlan = (v) =>
+  fields({
+    id: text,
+    structures: list(name, STRUCTURES),
+    start: one("empty", "model", "both"),
+    blind: flag,
+  })(v) &&
+  (v.readers === undefined || drawn(v));
 
 // isSession looks at all but the readings.
 export const isSession = fields({

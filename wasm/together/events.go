@@ -35,6 +35,8 @@ type list struct {
 	Classes []string        `json:"classes"`
 	Images  []listed        `json:"images"`
 	Skipped []importer.Skip `json:"skipped"`
+
+	Returned []importer.Returned `json:"returned,omitempty"` // of sessions
 }
 
 // listed is an image, and what people decided about it.
@@ -89,6 +91,9 @@ func (t *together) list() {
 			one.SHA256, one.Reviews = t.sessions.Read(i)
 		}
 		l.Images = append(l.Images, one)
+	}
+	if t.sessions != nil {
+		l.Returned = t.sessions.Returned()
 	}
 	t.send(event{List: l})
 }

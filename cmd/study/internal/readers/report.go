@@ -87,7 +87,7 @@ func New(t, truth *Table, made *report.Origin) *Report {
 }
 
 // about are columns that are no figures.
-var about = []string{"reader", "case", "group", "modality", "arm", "order", "repeat", "decision", "reason", "trust", seconds, "seconds_drawing"}
+var about = []string{"reader", "case", "group", "modality", "arm", "order", "repeat", "decision", "reason", "trust", seconds, "seconds_drawing", "seconds_answering"}
 
 // agreement is that of all readers, of each reader's modalities, and of his two readings.
 func (t *Table) agreement(column string) (all []Agreement) {

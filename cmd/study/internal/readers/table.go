@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"mrprism/internal/data/statistics"
-	"mrprism/internal/output/cells"
+	"mrprism/internal/files/cells"
 )
 
 // Table is the readings of a study, or the truth of its cases.
