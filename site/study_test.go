@@ -164,7 +164,10 @@ func TestReadingStudy(t *testing.T) {
 	grader.do(`(async () => { // what is kept has the last decision
 		const kept = async () => {
 			const sessions = await (await navigator.storage.getDirectory()).getDirectoryHandle("sessions");
-			for await (const place of sessions.values()) return (await (await (await place.getFileHandle("session.json")).getFile()).text()).includes("Motion");
+			for await (const place of sessions.values()) {
+				const said = await (await (await place.getFileHandle("session.json")).getFile()).text();
+				return said.includes("Motion") && said.includes('"at":2');
+			}
 		};
 		while (!await kept().catch(() => false)) await new Promise((resolve) => setTimeout(resolve, 50));
 	})()`)
