@@ -83,7 +83,8 @@ func WholeImage() Option { return func(r *request) { r.ROI = "none" } }
 // Eye says which eye it is, right or left. Else the file, its name or the picture may tell.
 func Eye(side string) Option { return func(r *request) { r.Options.Eye = side } }
 
-// RaterWeights weighs raters, or panels, 0 to 1 each. Else all count the same.
+// RaterWeights weighs raters, or panels, 0 to 1 each. Else raters count the same, and panels as the
+// card says.
 func RaterWeights(weights ...float32) Option {
 	return func(r *request) { r.Options.RaterWeights = weights }
 }

@@ -114,7 +114,7 @@ type Options struct {
 	Recurrences int
 	ROI         string // auto, none or x,y,side, see package roi; empty: auto
 	// RaterWeights, 0..1, are for models of named raters or of panels (Weighed). A weight is relative
-	// to the largest one; nil: all count the same, and panels as their own weights say.
+	// to the largest one; nil: all count the same, and panels have their own weights.
 	RaterWeights []float32
 	Eye          string // which eye it is, as the user says: Right, Left or empty
 	Name         string // of the image's file, which may tell the eye

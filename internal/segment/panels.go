@@ -1,9 +1,9 @@
 package segment
 
 import (
+	"cmp"
 	"slices"
 
-	"mrprism/model"
 	"mrprism/weights"
 )
 
@@ -35,22 +35,18 @@ func (e *Engine) weigh(weights []float32) error {
 	return e.network.SetPanels(shifts(e.about.Panels, weights))
 }
 
-// shifts are those of model.Inference.SetPanels, under the panels' own weights times those given
-// (P). All given to one panel makes its mask, also if its own weight is 0.
+// shifts are those of model.Inference.SetPanels, under the weights given (P), or the panels' own if
+// there are none.
 func shifts(panels []weights.Panel, given []float32) (shown, each []float32) {
-	shown = make([]float32, len(panels[0].Shift))
-	if !equal(given) {
-		total, sum := 0., make([]float64, len(shown))
-		for p, panel := range panels {
-			weight := max(panel.Weight, model.Lowest) * float64(given[p])
-			total += weight
-			for k, v := range panel.Shift {
-				sum[k] += weight * v
-			}
+	total, sum := 0., make([]float64, len(panels[0].Shift))
+	for p, weight := range given {
+		total += float64(weight)
+		for k, v := range panels[p].Shift {
+			sum[k] += float64(weight) * v
 		}
-		for k, v := range sum {
-			shown[k] = float32(v / total)
-		}
+	}
+	for _, v := range sum {
+		shown = append(shown, float32(v/cmp.Or(total, 1)))
 	}
 	for _, panel := range panels {
 		for k, v := range panel.Shift {

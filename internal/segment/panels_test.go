@@ -45,17 +45,18 @@ func TestPanels(t *testing.T) {
 		assert.LessOrEqual(t, *shown.Measurements.Structures[0].Low, alone.Measurements.Structures[0].Area)
 		assert.GreaterOrEqual(t, *shown.Measurements.Structures[0].High, alone.Measurements.Structures[0].Area)
 	}
-	options.RaterWeights = []float32{.3, .3, .3}
-	equal, err := e.Recalculate(t.Context(), options)
-	require.NoError(t, err)
-	assert.Equal(t, shown.Probability(0), equal.Probability(0))
-
+	for _, same := range [][]float32{{1, 0, 1. / 3}, {0, 0, 0}} {
+		options.RaterWeights = same
+		own, err := e.Recalculate(t.Context(), options)
+		require.NoError(t, err)
+		assert.InDeltaSlice(t, shown.Probability(0), own.Probability(0), 1e-5, "as the panels' own weights say")
+	}
 	options.RaterWeights = []float32{1, 0}
 	_, err = e.Recalculate(t.Context(), options)
 	assert.ErrorContains(t, err, "2 rater weights for the 3 raters")
 	got, each := shifts(m.Metadata.Panels, []float32{1, 0, 1})
-	assert.InDelta(t, 0, got[0], 1e-6, "as .75 and .25, of which the shifts count")
-	assert.InDelta(t, 1, each[len(shown.Classes)], 1e-6)
+	assert.InDelta(t, .2, got[0], 1e-6, "the mean of -.2 and .6, whatever their own weights")
+	assert.InDelta(t, .8, each[len(shown.Classes)], 1e-6)
 }
 
 // In a model that takes marks too, panels act in the passes: a change of weights gives what a new

@@ -23,7 +23,7 @@ import { editedOf, figuresOf } from "../draw/masks.js";
 import { sameWish, wishOf } from "../review/clinical.js";
 import { sentence } from "../review/measurements.js";
 import { comparing, pairGone, pairViewed, pairing, wantedViews } from "../review/compare.js";
-import { equalShares, sameWeights, shared, sharesOf, weightsOf } from "../review/shares.js";
+import { sameWeights, shared, sharesOf, weightsOf } from "../review/shares.js";
 import { turnedSquare } from "../draw/turn.js";
 import { number, t } from "../words/words.js";
 import { hasWork, inFile, inList, safe } from "./unsaved.js";
@@ -458,7 +458,7 @@ const handlers = {
     return preview({ ...s, sliders });
   },
   equal(s) {
-    const values = equalShares(s.sliders.values.length);
+    const values = sharesOf(ownOf(s.result));
     return weigh({ ...s, sliders: { ...s.sliders, values, moving: true } });
   },
   weigh,
@@ -775,20 +775,22 @@ const showsDrawn = (result, choices) =>
 
 // weighed are those whose weights the mask follows: panels, or the raters of a model without.
 export const weighed = ({ raters, panels = [] }) => (panels.length ? panels : raters);
+// ownOf are the weights that a model gives them.
+const ownOf = (result) => (result.own?.length ? result.own : weighed(result).map(() => 1));
 // steers says whether the mask follows weights, and there is something to share.
 export const steers = (result) => result.steered && weighed(result).length > 1;
 // slidersAt sets the sliders to the weights of a result. While the user moves them they stay,
 // unless the result is another model's.
 function slidersAt({ sliders, choices }, result, weights) {
   if (sliders.moving && choices.model === result.model) return sliders;
-  return resting(steers(result) ? sharesOf(weights, weighed(result).length) : []);
+  return resting(steers(result) ? sharesOf(weights ?? ownOf(result)) : []);
 }
 const resting = (values) => ({ values, moving: false, from: null });
 function weigh(s) {
   const { values, moving } = s.sliders,
     rested = { ...s, sliders: resting(values) };
   if (!moving || s.result?.model !== s.listed) return rested;
-  const weights = weightsOf(values),
+  const weights = weightsOf(values, ownOf(s.result)),
     now = subject(s).weights;
   if (!follows(s.result) || !sameWeights(weights, now)) return begin(rested, { weights });
   return s.job ? rested : { ...rested, status: announced(s.result) }; // a preview has shown it
@@ -811,8 +813,9 @@ function quick(s, job) {
 }
 // preview begins to compute for the sliders while they move, one result after the other.
 function preview(s) {
-  const weights = weightsOf(s.sliders.values);
-  if (!s.sliders.moving || s.job || !s.result || !quick(s, { ...subject(s), weights })) return s;
+  if (!s.sliders.moving || s.job || !s.result) return s;
+  const weights = weightsOf(s.sliders.values, ownOf(s.result));
+  if (!quick(s, { ...subject(s), weights })) return s;
   const replaces = s.result.asked.previews ? s.result.id : undefined;
   return begin(s, { weights, previews: true, replaces });
 }
@@ -845,7 +848,7 @@ function stepped(s, { history, moment: { corrections, ...asked } }, status) {
     { bytes, ...changes } = asked;
   const again = Object.keys(changes).some((key) => changes[key] !== subject(s)[key]);
   if (!again) return { ...now, status };
-  const values = s.sliders.values.length ? sharesOf(changes.weights, s.sliders.values.length) : [];
+  const values = s.sliders.values.length ? sharesOf(changes.weights ?? ownOf(s.result)) : [];
   return { ...begin(now, changes), sliders: resting(values), status };
 }
 

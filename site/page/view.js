@@ -319,6 +319,7 @@ function buildControls(result) {
   offer("mark-rater", whoMarks(result));
   show(steered, "raters-equal", "raters-shares", "recurrence-sliders");
   show(!result.steered, "raters-unsteered");
+  write("raters-equal", t(panels.length ? "The model’s weights" : "Equal weights"));
   const drawn = panels.length ? "As the experts of" : steered ? "Contours and weights" : "Contours";
   write("raters-title", t(drawn));
   $("level").max = raters.length;

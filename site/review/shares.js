@@ -1,9 +1,9 @@
 // Raters' weights as people set them: shares in percent that add up to 100. The worker takes
-// weights relative to the largest (internal/segment), or null if all are equal.
+// weights relative to the largest (internal/segment), or null if they are the model's own: equal, or
+// those of its panels.
 const ALIKE = 0.01; // percent: shares this near are equal
 
 const sum = (list) => list.reduce((a, b) => a + b, 0);
-export const equalShares = (n) => Array(n).fill(100 / n);
 
 // shared gives rater m a share. The others share the rest in their present proportions, or equally
 // if they have nothing.
@@ -15,12 +15,13 @@ export function shared(shares, m, share) {
   );
 }
 
-export const sharesOf = (weights, n) =>
-  weights ? Array.from(weights, (weight) => (100 * weight) / sum([...weights])) : equalShares(n);
+export const sharesOf = (weights) =>
+  Array.from(weights, (weight) => (100 * weight) / sum([...weights]));
 
-export function weightsOf(shares) {
-  const largest = Math.max(...shares);
-  return shares.every((one) => largest - one < ALIKE)
+export function weightsOf(shares, own) {
+  const largest = Math.max(...shares),
+    model = sharesOf(own);
+  return shares.every((one, i) => Math.abs(model[i] - one) < ALIKE)
     ? null
     : Float32Array.from(shares, (one) => one / largest);
 }

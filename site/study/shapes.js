@@ -85,6 +85,8 @@ const result = fields({
   ...each(side, "width", "height"),
   classes: list(name, STRUCTURES),
   raters: list(name, RATERS),
+  panels: maybe(list(name, RATERS)),
+  own: maybe(list((v) => number(v) && v >= 0, RATERS)),
   model: text,
   ...each(
     maybe(text),

@@ -403,12 +403,17 @@ export const tests = {
       "shares",
     );
     equal(
-      [weightsOf([25, 25, 25, 25]), Array.from(weightsOf([10, 40, 40, 10]))],
-      [null, [0.25, 1, 1, 0.25]],
+      [
+        weightsOf([25, 25, 25, 25], [1, 1, 1, 1]),
+        weightsOf([40, 20, 20, 20], [0.4, 0.2, 0.2, 0.2]),
+        Array.from(weightsOf([25, 25, 25, 25], [0.4, 0.2, 0.2, 0.2])),
+        Array.from(weightsOf([10, 40, 40, 10], [1, 1, 1, 1])),
+      ],
+      [null, null, [1, 1, 1, 1], [0.25, 1, 1, 0.25]],
       "weights",
     );
     equal(
-      [sharesOf([0.25, 1, 1, 0.25], 4), inWhole([100 / 3, 100 / 3, 100 / 3])],
+      [sharesOf([0.25, 1, 1, 0.25]), inWhole([100 / 3, 100 / 3, 100 / 3])],
       [
         [10, 40, 40, 10],
         [34, 33, 33],

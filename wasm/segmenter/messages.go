@@ -160,13 +160,13 @@ func segmentImage(h *page.Host, m message) error {
 	if err != nil {
 		return err
 	}
-	panels := []string{}
-	if len(r.Model.Metadata.Panels) > 0 {
-		panels = segment.Weighed(&r.Model.Metadata)
+	panels, own := []string{}, []float64{}
+	for _, p := range r.Model.Metadata.Panels {
+		panels, own = append(panels, p.Name), append(own, p.Weight)
 	}
 	text, err := json.Marshal(map[string]any{
 		"type": "result", "request": job.Request, "id": job.Request, "width": r.Width, "height": r.Height,
-		"classes": r.Classes, "raters": r.Raters, "noRaters": segment.Headless(&r.Model.Metadata), "labels": r.Labels, "panels": panels, "steered": r.Steered, "takesMarks": r.TakesMarks,
+		"classes": r.Classes, "raters": r.Raters, "noRaters": segment.Headless(&r.Model.Metadata), "labels": r.Labels, "panels": panels, "own": own, "steered": r.Steered, "takesMarks": r.TakesMarks,
 		"model": r.Model.Name(), "title": r.Model.Label(), "sha256": r.Model.SHA256, "shipped": r.Model.Shipped,
 		"roi":         map[string]any{"x": r.ROI.X, "y": r.ROI.Y, "side": r.ROI.Side, "whole": r.ROI == imageio.Letterbox(r.Width, r.Height)},
 		"recurrences": r.Recurrences, "adapter": r.Adapter, "why": r.Why, "precision": r.Precision, "found": r.Found,
