@@ -159,7 +159,7 @@ func TestCitationsOfThePaper(t *testing.T) {
 // subcommands are the calls, by program, that print a subcommand's help.
 var subcommands = map[string][][]string{
 	"train":    {{"import", "-h"}, {"certify", "-h"}, {"check", "-h"}, {"export", "-h"}, {"synthetic", "-h"}, {"synthetic", "foreign", "-h"}},
-	"evaluate": {{"compare", "-h"}, {"evidence", "-h"}, {"fuse", "-h"}, {"raters", "-h"}, {"readers", "-h"}},
+	"evaluate": {{"compare", "-h"}, {"evidence", "-h"}, {"fuse", "-h"}, {"raters", "-h"}, {"readers", "-h"}, {"plan", "-h"}},
 }
 
 // unreleased are the programs that no release has.

@@ -8,6 +8,7 @@ usage: evaluate -weights NAME|FILE -data DIR[,DIR] [flags]
        evaluate fuse -data DIR -out DIR [flags]      makes one map of the marks of all raters: see evaluate fuse -h
        evaluate raters DIR [-out DIR]                how far the raters of a data set agree: see evaluate raters -h
        evaluate readers readings.csv [flags]         what readers gain by a model: see evaluate readers -h
+       evaluate plan readings.csv [flags]            how many readers and cases a study needs: see evaluate plan -h
 
 -weights A+B+C is an ensemble: the mean of the maps of several models of the same classes, raters and
 side. The first one searches photographs. An ensemble has neither doubts nor intervals.
@@ -343,4 +344,38 @@ examples:
   evaluate readers readings.csv -truth glaucoma.csv -format imrmc > glaucoma.imrmc
 
 exit codes: 0 done, 1 failed or a figure cannot be computed, 2 wrong usage, 130 stopped by Ctrl-C
+`
+
+const planIntro = `evaluate plan - says how many readers and cases a reading study needs, or how many seeds and images a comparison
+
+usage: evaluate plan readings.csv -truth truth.csv -figure COLUMN -difference D [flags]
+       evaluate plan cases.csv -difference D [flags]
+       evaluate plan -components NAME=NUMBER[,NAME=NUMBER] -difference D [flags]
+
+readings.csv and truth.csv are of a pilot of two readers or more, without and with the model, as "evaluate readers -h" has
+them. Scores of models are in cases.csv of evaluate compare, or in a CSV of model, seed, image and score; two seeds or more.
+-components takes reader-modality, var, cov1, cov2, cov3 and cases (Obuchowski and Rockette 1995; "evaluate readers" prints
+them) and within, the part of var that is of a single reading; or seed, image and both, variances of a difference of models.
+
+A row of the table is a study that reaches the goal: "8" and "120" mean that 8 readers need 120 cases each (patients, if the
+pilot has groups), and read each without and with the model. Half of all such studies have an interval of the half-width or
+less. The power is that of the very test of evaluate readers, or compare, at p < .05 on two sides. In simulations it is right
+to 3 points; with AUCs near 1, few positives or very skewed errors, more studies find the difference. Hillis 2011 is the power
+by Hillis, Obuchowski and Berbaum (noncentral F), which promises too much for few readers or few cases. Variances below 0
+count as 0 (Hillis 2014). Second readings are planned if the pilot has some (repeat). They halve only the error of single
+readings: the variance of first readings less their covariance with second ones. Such a study takes the mean of a reader's
+two figures; evaluate readers counts first readings alone. evaluate plan tries 3 to 50 readers or seeds and 20 to 2,000
+cases, and says what comes nearest to a goal out of reach.
+
+-out DIR receives report.html and report.json (by the schema cmd/study/evaluate/plan.schema.json of the repository).
+`
+
+const planExamples = `
+examples:
+  evaluate plan pilot/readings.csv -truth pilot/truth.csv -figure glaucoma -difference .05
+  evaluate plan pilot/readings.csv -truth pilot/truth.csv -figure ratio -width .02 -out plan
+  evaluate plan -components reader-modality=.0002,var=.0012,cov1=.0005,cov2=.0004,cov3=.0003,cases=100 -difference .05
+  evaluate plan comparison/cases.csv -difference .01 -power .9
+
+exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C
 `

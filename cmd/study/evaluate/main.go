@@ -23,7 +23,7 @@ const program = "evaluate"
 func main() { cli.Main(run) }
 
 // programs are those that the first argument can name.
-var programs = cli.Subprograms{"compare": runCompare, "evidence": runEvidence, "fuse": runFuse, "raters": runRaters, "readers": runReaders}
+var programs = cli.Subprograms{"compare": runCompare, "evidence": runEvidence, "fuse": runFuse, "plan": runPlan, "raters": runRaters, "readers": runReaders}
 
 // run is the program; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {

@@ -15,6 +15,7 @@ import (
 
 	"mrprism/cmd/study/internal/compare"
 	"mrprism/cmd/study/internal/evaluate"
+	"mrprism/cmd/study/internal/plan"
 	"mrprism/cmd/study/internal/readers"
 	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/segment/segmenttest"
@@ -43,6 +44,7 @@ func TestSchemas(t *testing.T) {
 		{"raters", agree.Report{}, 0, []string{"raters", data}},
 		{"raters", agree.Report{}, 0, []string{"raters", levels}},
 		{"readers", readers.Report{}, 0, append([]string{"readers"}, readingStudy(t)...)},
+		{"plan", plan.Report{}, 0, append([]string{"plan", "-figure", "ratio", "-difference", ".05"}, readingStudy(t)...)},
 		{"compare", compare.Comparison{}, 1, []string{"compare", "-weights", "one=" + model, "-predictions", "moved=" + predictions, "-data", data, "-on", "all"}},
 		{"evaluate", evaluate.Report{}, 0, []string{"-weights", fundus, "-data", levels, "-roi", "auto", "-changed", "-centres", centres, "-recurrences", "0"}},
 		{"evaluate", evaluate.Report{}, 0, []string{"-weights", model, "-data", data, "-on", "all", "-recurrences", "0"}},
@@ -50,7 +52,7 @@ func TestSchemas(t *testing.T) {
 		file, out, name := c.schema+".schema.json", filepath.Join(t.TempDir(), "out"), "report.json"
 		if c.schema == "raters" {
 			name = "raters.json"
-		} else if c.schema != "readers" {
+		} else if c.schema != "readers" && c.schema != "plan" {
 			c.args = append(c.args, "-device", "processor")
 		}
 		if *update {
@@ -69,10 +71,14 @@ func TestSchemas(t *testing.T) {
 		var report any
 		require.NoError(t, json.Unmarshal(studytest.ReadFile(t, filepath.Join(out, name)), &report))
 		require.Empty(t, violation(schema, schema, report, "report"), "%s: does the schema lack a change? See TestSchemas", file)
-		report.(object)["images"] = "many"
-		require.Equal(t, "report.images is string, not [integer]", violation(schema, schema, report, "report"))
-		delete(report.(object), "images")
-		require.Equal(t, "report lacks images", violation(schema, schema, report, "report"))
+		field, kind := "images", "integer"
+		if c.schema == "plan" {
+			field, kind = "power", "number"
+		}
+		report.(object)[field] = "many"
+		require.Equal(t, "report."+field+" is string, not ["+kind+"]", violation(schema, schema, report, "report"))
+		delete(report.(object), field)
+		require.Equal(t, "report lacks "+field, violation(schema, schema, report, "report"))
 	}
 }
 
