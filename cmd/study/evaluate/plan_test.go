@@ -58,7 +58,7 @@ func TestPlanOfPilot(t *testing.T) {
 	require.Contains(t, page, "<svg role=\"img\"")
 	require.NotContains(t, page, "NaN")
 	_, stdout, _ = planning(t, append(study, "-figure", "glaucoma", "-difference", ".1")...)
-	require.Contains(t, stdout, "An AUC varies less the nearer it is to 1")
+	require.Contains(t, stdout, "An AUC is hard to plan above .9")
 }
 
 func TestWrongUsageOfPlan(t *testing.T) {
