@@ -10,11 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mrprism/cmd/study/internal/graphs"
 	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
 	"mrprism/weights"
 )
@@ -71,6 +73,22 @@ func stands(rows []entry, e entry) bool {
 	return slices.ContainsFunc(rows, func(other entry) bool { return other.name == e.name })
 }
 
+// ceilings are the soft Dice ×100 of perfect models beside as many raters, by data set and structure,
+// as "evaluate raters" has it (perfectModel).
+func (r *runner) ceilings() (all map[[2]string]float64, err error) {
+	rows, err := records(filepath.Join(r.scores, "ceilings.csv"))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	all = map[[2]string]float64{}
+	for _, row := range rows {
+		if all[[2]string{row["data"], row["structure"]}], err = strconv.ParseFloat(row["soft_dice"], 64); err != nil {
+			return nil, err
+		}
+	}
+	return all, err
+}
+
 // overview is the picture of all methods on all data.
 func (r *runner) overview() (graphs.Grid, error) {
 	grid := graphs.Grid{
@@ -124,6 +142,10 @@ func cellsOf(t table, d data, class string, all results) map[string]graphs.GridC
 // been compared.
 func (r *runner) gather(t table, family []row) (all []row, picture graphs.Forest, found bool, err error) {
 	base := t.rows[0]
+	perfect, err := r.ceilings()
+	if err != nil {
+		return nil, picture, false, err
+	}
 	picture = graphs.Forest{
 		Title: t.title, Axis: "difference of soft Dice ×100 to " + plainly(base.title) + ", with the 95 % interval; hollow: it covers 0, or there are fewer than three seeds",
 		Below: "worse", Above: "better", Numbers: "Δ",
@@ -146,6 +168,12 @@ func (r *runner) gather(t table, family []row) (all []row, picture graphs.Forest
 				}
 			}
 			group := graphs.Group{Name: fmt.Sprintf("%s, %d² — %s", d.title(), d.side, class)}
+			if ceiling := perfect[[2]string{d.title(), class}]; !d.truth && ceiling > 0 {
+				group.Name += fmt.Sprintf("; a perfect model %+.1f", ceiling-rows[0].values(primary).Mean*primary.factor)
+				for i := range rows {
+					rows[i].perfect = ceiling
+				}
+			}
 			for _, row := range effects(rows) {
 				if e := row.Estimate; math.Abs(e) > widest {
 					far = append(far, fmt.Sprintf("%s on %s, %d², %s %s", row.Name, d.title(), d.side, class, strings.Replace(fmt.Sprintf("%+.1f", e), "-", "−", 1)))
@@ -200,20 +228,24 @@ func (x row) equals(y row) bool {
 // explains the columns.
 func written(rows []row, further []figure) func(io.Writer) error {
 	header := strings.Split("data,side,structure,reference,method,seeds,soft_dice,soft_dice_low,soft_dice_high,compared_with,common_seeds,first_look,difference,difference_low,difference_high,p,p_holm", ",")
+	perfect := slices.ContainsFunc(rows, func(x row) bool { return x.perfect > 0 })
+	if perfect {
+		header = append(header, "perfect")
+	}
 	for _, f := range further {
 		header = append(header, f.name)
 	}
 	return func(w io.Writer) error {
 		return report.WriteCSV(w, header, func(line func(cells ...any)) {
 			for _, x := range rows {
-				line(x.cells(further)...)
+				line(x.cells(perfect, further)...)
 			}
 		})
 	}
 }
 
 // cells are a row of the file.
-func (x row) cells(further []figure) []any {
+func (x row) cells(perfect bool, further []figure) []any {
 	reference, title, own := "mean vote", plainly(x.title), x.values(primary)
 	if x.data.truth {
 		reference = "truth"
@@ -223,6 +255,9 @@ func (x row) cells(further []figure) []any {
 		cells = append(cells, "", "", "", (*metric.Interval)(nil), "", "")
 	} else {
 		cells = append(cells, plainly(x.to.title), x.delta.Runs, x.look, primary.scaled(x.delta.Interval), math.Round(1e4*x.delta.P)/1e4, math.Round(1e4*x.holm)/1e4)
+	}
+	if perfect {
+		cells = append(cells, statistics.Defined(cmp.Or(x.perfect, math.NaN())))
 	}
 	for _, f := range further {
 		mean := x.values(f).Interval
@@ -266,6 +301,8 @@ type row struct {
 	delta  metrics.Estimate // of soft Dice to it
 	holm   float64          // the p of delta, adjusted for the family; NaN outside of it
 	look   int              // of the common seeds, those that were there at the first look
+
+	perfect float64 // soft Dice ×100 of a perfect model beside as many raters; 0: not known
 }
 
 // compared are the rows of a structure that have scores; none without the first row's.

@@ -51,4 +51,14 @@ cell,wdnet,1,1,brier,0.20,,0.10
 	assert.Contains(t, string(overview), ">bubil-cells cell<")
 	assert.Contains(t, string(overview), `font-weight="700">+4.0<`)
 	assert.Contains(t, string(overview), `font-weight="400">+28.0<`, "one run proves nothing")
+
+	require.NoError(t, os.WriteFile(filepath.Join(r.scores, "ceilings.csv"), []byte("data,structure,soft_dice\nbubil-cells,cell,79.5\n"), 0o644))
+	require.NoError(t, r.write(pages))
+	text, err = os.ReadFile(filepath.Join(pages, "table1.csv"))
+	require.NoError(t, err)
+	assert.Contains(t, string(text), ",p_holm,perfect,ece,")
+	assert.Contains(t, string(text), "2.34,5.66,0.0091,0.0091,79.5,5,15\r\n")
+	picture, err = os.ReadFile(filepath.Join(pages, "table1.svg"))
+	require.NoError(t, err)
+	assert.Contains(t, string(picture), "a perfect model +9.5", "less the first row's 70")
 }
