@@ -362,8 +362,8 @@ export class Reading {
     });
   }
 
-  // tick counts the time since the grader last moved or pressed something, unless it was a pause, for
-  // what the event is about.
+  // tick counts the time since the grader last moved or pressed something, unless it was a pause,
+  // for what the event is about.
   #tick({ type = "", buttons = 0, target } = {}) {
     const now = performance.now(),
       passed = now - this.#last,

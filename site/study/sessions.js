@@ -364,8 +364,9 @@ export class Sessions {
     this.#note(attachedText(blobs.size));
     return true;
   }
-  // enter asks who reads a study, unless the session says so, and has what he reads in its lines. It resolves to the module reading.js,
-  // and keep, whether the reader wants it kept; or to null if nobody reads it.
+  // enter asks who reads a study, unless the session says so, and gives the session the lines that
+  // he reads now. It resolves to the module reading.js, and keep, whether the reader wants it kept;
+  // or to null if nobody reads it.
   async #enter(session) {
     let keep = false;
     const { askReader, firstOf, secondFrom, secondOf } = await wanted("study.js"),
