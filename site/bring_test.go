@@ -107,7 +107,7 @@ func TestBringsGradersTogether(t *testing.T) {
 	press("Fuse by edges too (reads every image)")
 	labels("Ann,Ben,Eve,Majority,STAPLE,Fused by edges (ours)")
 	assert.NotEmpty(t, get[string](p, `document.querySelector("#together tbody tr td + td + td")?.textContent`))
-	assert.Regexp(t, `Limits of agreement.*Ann, Ben2[+0-9.−-]+ \(.*Ben, Eve2`, get[string](p, `document.querySelector("#together details").textContent`))
+	assert.Regexp(t, `Limits of agreement.*Ann, Ben2[+0-9.−-]+ \[n = 2\].*Ben, Eve2`, get[string](p, `document.querySelector("#together details").textContent`))
 	if shots := os.Getenv("MRPRISM_SCREENSHOTS"); shots != "" {
 		axe, _ := os.ReadFile(os.Getenv("MRPRISM_AXE"))
 		for name, size := range map[string][2]int64{"desk-light": {1366, 900}, "phone-light": {390, 844}, "desk-dark": {1366, 900}, "phone-dark": {390, 844}} {

@@ -91,7 +91,7 @@ func TestStudyInTwoArms(t *testing.T) {
 			one.run(chromedp.Reload())
 			one.ready()
 			one.drop("r.mrprism", first)
-			one.until(fmt.Sprintf(`document.getElementById("reading-line")?.textContent.endsWith("%[1]d of %[1]d read")`, n+again))
+			one.until(fmt.Sprintf(`document.getElementById("reading-line")?.textContent.endsWith("%[1]d of %[1]d read") && document.getElementById("banner-message").textContent.startsWith("The second sitting may begin on ")`, n+again))
 		}
 
 		later := open(t, s, 1366, 768)
@@ -105,8 +105,11 @@ func TestStudyInTwoArms(t *testing.T) {
 		}))
 		later.until(`document.getElementById("banner-next").textContent.includes("not attached")`)
 		later.drop("study.mrprism", study)
+		assert.Len(t, later.lines(), n, "the first sitting is closed")
 		later.readAll(i, n+again+1, 2*n+again, 2, n)
 		assert.Contains(t, later.text("banner-next"), "send it back")
+		later.do(`Object.defineProperty(performance, "now", { value: ((now) => () => now.call(performance) + 30000)(performance.now) })`) // half a minute passes
+		later.do(`dispatchEvent(new PointerEvent("pointermove"))`)
 		path := filepath.Join(folder, code+".mrprism")
 		require.NoError(t, os.WriteFile(path, later.sessionOf(), 0o644))
 		paths = append(paths, path)
@@ -145,6 +148,7 @@ func TestStudyInTwoArms(t *testing.T) {
 		assert.Contains(t, []string{"1 no", "2 perhaps", "3 yes"}, line[column("Glaucoma")])
 		seconds, err := strconv.ParseFloat(line[column("seconds")], 64)
 		require.NoError(t, err)
+		assert.Less(t, seconds, 20., "what comes after a decision is no reading")
 		drawing, err := strconv.ParseFloat(line[column("seconds_drawing")], 64)
 		require.NoError(t, err)
 		assert.LessOrEqual(t, drawing, seconds)

@@ -310,8 +310,8 @@ const three = (value) => (value == null || value === "" ? "–" : number(Number(
 const within = (one) =>
   one?.mean == null
     ? "–"
-    : one.low == null
-      ? three(one.mean)
+    : one.low == null || one.n < 8 // as report.Plain has it
+      ? `${three(one.mean)}${one.n ? ` [n = ${one.n}]` : ""}`
       : `${three(one.mean)} (${three(one.low)} – ${three(one.high)})`;
 function rows(caption, head, body) {
   const made = table(

@@ -35,7 +35,8 @@ const mainFigure = (result) => (result?.found ? summary(result, null).next().val
 function drawBar(s) {
   const list = s.worklist,
     line = lineAt(list),
-    { open, lines } = list,
+    { open, lines: all } = list,
+    lines = all.filter(({ sitting }) => sitting === all.at(-1).sitting),
     i = lines.indexOf(line);
   $("work-open").ariaExpanded = String(open);
   $("work-body").hidden = !open;

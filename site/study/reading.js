@@ -53,6 +53,11 @@ const emptyOf = ({ width, height }, classes, { name: model, title }) =>
     measurements: { structures: classes.map((name) => ({ class: name, ...NONE })) },
   });
 
+// dayOf is a day in words.
+export const dayOf = (time) =>
+  new Intl.DateTimeFormat(language === "en" ? "en-GB" : language, { dateStyle: "long" }).format(
+    time,
+  );
 // isAided says whether a picture of a study is read with the model.
 export const isAided = ({ start }, { aided }) => start === "model" || (start === "both" && aided);
 
@@ -121,10 +126,6 @@ const REASONS = {
   kind: "Not an image of this kind",
   other: "Other, as the comment says",
 };
-const day = (time) =>
-  new Intl.DateTimeFormat(language === "en" ? "en-GB" : language, { dateStyle: "long" }).format(
-    time,
-  );
 const PAUSE = 60e3,
   SOON = 5; // ms: a longer pause does not count as reading; seconds until the list has the time
 
@@ -209,15 +210,17 @@ export class Reading {
           max: high,
           step: "any",
           maxLength: 1000,
+          placeholder: low === undefined ? "" : `${low}–${high}`,
           autocomplete: "off",
         });
     one.onchange = () => {
       if (!one.checkValidity()) return void one.reportValidity();
-      const { answers, key } = lineAt(this.state().worklist);
+      const { answers, key, review } = lineAt(this.state().worklist);
       this.#tick();
       this.send({
         type: "line",
         key,
+        ...(review && { decided: new Date().toISOString() }),
         answers: {
           ...answers,
           [name]: low === undefined || one.value === "" ? one.value : Number(one.value),
@@ -345,9 +348,12 @@ export class Reading {
       next:
         from === null
           ? "Save the session, and send it back."
-          : t("Save the session. Open it again on {day} or later for the second sitting.", {
-              day: day(from),
-            }),
+          : t(
+              "Save the session. On {day} or later open it, and the study’s file, for the second sitting.",
+              {
+                day: dayOf(from),
+              },
+            ),
     });
   }
   // refuse says why the image cannot be graded, or with an empty reason that it can be.
@@ -362,6 +368,7 @@ export class Reading {
     });
   }
 
+  #line = () => this.state().worklist.lines.find(({ key }) => key === this.#key);
   // tick counts the time since the grader last moved or pressed something, unless it was a pause,
   // for what the event is about.
   #tick({ type = "", buttons = 0, target } = {}) {
@@ -371,13 +378,13 @@ export class Reading {
         ? "answering"
         : type === "pointermove" && buttons && target?.closest?.("#stage") && "drawing";
     this.#last = now;
-    if (!this.#key || passed >= PAUSE) return;
+    if (!this.#key || passed >= PAUSE || this.#line()?.review) return; // what comes after a decision is no reading
     for (const of of about ? ["seconds", about] : ["seconds"])
       this.#spent[of] = (this.#spent[of] ?? 0) + passed / 1000;
     if (this.#spent.seconds > SOON) this.#flush();
   }
   #flush() {
-    const line = this.state().worklist.lines.find(({ key }) => key === this.#key),
+    const line = this.#line(),
       spent = Object.entries(this.#spent);
     this.#spent = {};
     if (line && spent.length)

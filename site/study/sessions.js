@@ -216,6 +216,7 @@ export class Sessions {
       changed,
       empty,
       unread: again === "unread",
+      early: session.early,
     });
     this.#sound = this.#compare().then(() => this.#measure());
     return alone;
@@ -381,7 +382,8 @@ export class Sessions {
       keep = reader.keep && keeping.can;
     }
     const from = secondFrom(session.lines, study);
-    if (from !== null && from <= Date.now()) {
+    if (from > Date.now()) session.early = reading.dayOf(from);
+    else if (from !== null) {
       session.lines = [...lines, ...secondOf(lines, study, session.grader, keyed)];
       session.at = lines.length;
     }
@@ -390,7 +392,17 @@ export class Sessions {
   }
   #report(
     name,
-    { whole, damaged, joined: { added, taken, conflicts }, alone, began, changed, empty, unread },
+    {
+      whole,
+      damaged,
+      joined: { added, taken, conflicts },
+      alone,
+      began,
+      changed,
+      empty,
+      unread,
+      early,
+    },
   ) {
     const said = [
         !whole && t("{name} was cut short: what could be read is here.", { name }),
@@ -402,6 +414,7 @@ export class Sessions {
           ),
         empty && t("{name} has work, and an empty log: it does not say when.", { name }),
         changed !== null && changedText(changed),
+        early && t("The second sitting may begin on {day}.", { day: early }),
         !alone && t(TAB[0]),
         unread &&
           t("What this browser keeps of the same session cannot be read, and stays as it is."),

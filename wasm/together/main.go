@@ -132,11 +132,11 @@ func (t *together) serve(ctx context.Context) (err error) {
 	} else if err := made.AddData(ctx, t.data.Cases, t.data.Classes); err != nil {
 		return err
 	}
+	t.list()
 	if t.agree, err = agree.New(t.data, made); err != nil {
 		return err
 	}
 	t.fuse = fuse.New(t.data, t.data.Cases, fuse.Request{Out: t.in("fused"), Methods: []fuse.Method{fuse.Majority, fuse.STAPLE}})
-	t.list()
 	if err := t.work(ctx, "compare", t.compare); err != nil {
 		return err
 	}

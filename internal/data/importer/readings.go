@@ -188,14 +188,19 @@ type Returned struct {
 // Returned lists the sessions, of each person the one that counts.
 func (s *Sessions) Returned() (all []Returned) {
 	for _, one := range s.listing.sessions {
-		r := Returned{Reader: one.rater, Of: len(one.Readings), Saved: one.Saved}
+		r, images, second := Returned{Reader: one.rater, Of: len(one.Readings), Saved: one.Saved}, map[string]bool{}, false
 		for _, reading := range one.Readings {
+			images[fmt.Sprint(reading.Image.SHA256, reading.Image.Slice)] = true
+			second = second || reading.Sitting == 2
 			if reading.Review != "" {
 				r.Read++
 			}
 			if reading.Review == "rejected" {
 				r.Refused++
 			}
+		}
+		if one.Study.bothWays() && !second { // the second sitting, which has not begun
+			r.Of += len(images)
 		}
 		if one.rater != "" && !slices.ContainsFunc(all, func(a Returned) bool { return a.Reader == one.rater }) {
 			all = append(all, r)
@@ -214,6 +219,9 @@ func (l *listing) returned(kept []*session) {
 			readers = s.Study.Readers
 		}
 		l.doubtful(s)
+	}
+	if len(kept) > 0 && kept[0].Study.bothWays() {
+		l.skip("readings with the model", "they count in readings.csv alone; agreement and the data set are of those without it")
 	}
 	for _, reader := range readers {
 		if !slices.ContainsFunc(kept, func(s *session) bool { return s.Grader == reader }) {

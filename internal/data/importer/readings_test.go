@@ -66,4 +66,10 @@ func TestReadings(t *testing.T) {
 	assert.Contains(t, skipped["cyd"], "has come back")
 	assert.Contains(t, skipped["ben-older.mrprism, #1"], "later session ben.mrprism")
 	assert.Contains(t, skipped[missing], "put it there")
+	assert.Contains(t, skipped["readings with the model"], "readings.csv alone")
+
+	open, err := OpenSessions(Options{Source: source, Destination: destination, Lenient: true})
+	require.NoError(t, err)
+	defer open.Close()
+	assert.Equal(t, []Returned{{"ann", 4, 1, 5, "2026-11-27"}, {"ben", 1, 0, 2, "2026-11-27"}}, open.Returned(), "ben's second sitting is to come")
 }

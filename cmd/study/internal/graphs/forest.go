@@ -12,13 +12,14 @@ import (
 )
 
 // Forest is a forest plot: measured effects with their intervals beside the line of no effect, 0.
-// Effects above 0 are on a shaded ground. It is narrow: a telephone shows its text large enough.
+// The better effects are on a shaded ground. It is narrow: a telephone shows its text large enough.
 type Forest struct {
 	Title        string
 	Axis         string // what an effect is, with its unit
 	Below, Above string // what an effect below and above 0 means
 	Numbers      string // over the column of estimates
 	Groups       []Group
+	Lower        bool // effects below 0 are the better ones, not those above
 }
 
 // Group is rows under one heading. The part of Name after " — " is drawn lighter.
@@ -59,7 +60,11 @@ func (f Forest) Write(w io.Writer) error {
 		y = g.draw(&rows, y, place)
 	}
 	zero := place(0)
-	fmt.Fprintf(&body, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="#eaf5ef"/>`+"\n", zero, top, right-zero, y-top)
+	from, to := zero, right
+	if f.Lower {
+		from, to = forestLeft, zero
+	}
+	fmt.Fprintf(&body, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="#eaf5ef"/>`+"\n", from, top, to-from, y-top)
 	for _, v := range chart.Ticks(xs, 6) {
 		fmt.Fprintf(&body, `<path d="M%.1f %dV%d" stroke="#e3e6e9"/>`, place(v), top, y)
 		fmt.Fprintf(&body, `<text x="%.1f" y="%d" text-anchor="middle" fill="#555">%s</text>`+"\n", place(v), y+18, signed(v, chart.Number(math.Abs(v))))

@@ -65,7 +65,7 @@ func study(about, units string, c readers.Components, within float64) (*Study, e
 	if s.Within = min(s.Both, max(0, n*within)); s.Within > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("A second reading halves the error of the single reading (by second readings of the pilot: %.0f %% of what readers and cases do not explain), and nothing else, if a reader's figure is the mean over his readings.", 100*s.Within/s.Both))
 	} else if units == "readers" {
-		s.Notes = append(s.Notes, "Without second readings in the pilot nothing is known of what reading twice gains.")
+		s.Notes = append(s.Notes, "Without second readings of four cases or more by all readers of the pilot, nothing is known of what reading twice gains.")
 	}
 	if c.Readers > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("%s: the pilot has %d %s and %d %s. Where these are few, the plan is rough. The study needs the same mix of %[5]s.", about, c.Readers, units, c.Cases, s.Cases))

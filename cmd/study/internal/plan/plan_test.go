@@ -195,7 +195,7 @@ func TestPilot(t *testing.T) {
 	studies, err = OfPilot("p.csv", []byte(readings(e, rand.New(rand.NewPCG(1, 2)), 6, 100, 0)), nil, "x")
 	require.NoError(t, err)
 	assert.Zero(t, studies[0].Within)
-	assert.Contains(t, studies[0].Notes[0], "Without second readings in the pilot nothing is known")
+	assert.Contains(t, studies[0].Notes[0], "Without second readings of four cases or more by all readers of the pilot, nothing is known")
 
 	for _, c := range []struct{ from, to, figure, said string }{
 		{"", "", "y", `no figure of p.csv is named "y": there are reader, case, modality, repeat, x`},

@@ -251,7 +251,7 @@ func (a *Analysis) part() report.Part {
 		t.Title += fmt.Sprintf(", %d images with the truth 1", a.Positives)
 		f.Below, f.Above = "worse with the model", "better with the model"
 	case Error:
-		f.Below, f.Above = "better with the model", "worse with the model"
+		f.Lower, f.Below, f.Above = true, "better with the model", "worse with the model"
 	}
 	if paired {
 		t.Columns = report.Columns("", without, with, Difference, "standard error", "F (1, degrees)", "p")
