@@ -350,9 +350,7 @@ export class Reading {
           ? "Save the session, and send it back."
           : t(
               "Save the session. On {day} or later open it, and the study’s file, for the second sitting.",
-              {
-                day: dayOf(from),
-              },
+              { day: dayOf(from) },
             ),
     });
   }
