@@ -86,6 +86,13 @@ func TestFilesThatAreNone(t *testing.T) {
 	require.ErrorContains(t, err, "truth.csv: row 1 lacks the column case")
 }
 
+// A case is a file's name without its ending.
+func TestCasesAreFiles(t *testing.T) {
+	truth, err := ReadTruth("truth.csv", strings.NewReader("case,ill\neye.1.jpg,1\nCT.1.2,0\n"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"CT.1.2", "eye.1"}, truth.Cases)
+}
+
 // Bad rows are named and left out, and all else is computed.
 func TestBadRows(t *testing.T) {
 	whole := analysed(t, smallTruth(), 0, small()[0])

@@ -76,7 +76,8 @@ func read(name string, r io.Reader, needed ...string) (*Table, error) {
 		return nil, fmt.Errorf("%s: %w; write CSV in UTF-8, with commas between cells and the names of the columns in row 1", name, err)
 	}
 	for i := range t.cells.Lines {
-		r := row{of: imageio.Stem(t.text(i, "case")), line: i}
+		of := t.text(i, "case")
+		r := row{of: strings.TrimSuffix(of, imageio.Extension(of)), line: i}
 		if slices.Contains(needed, "reader") {
 			r.modality, r.reader, r.again = t.text(i, "modality"), t.text(i, "reader"), !slices.Contains([]string{"", "0"}, t.text(i, "repeat"))
 		}
