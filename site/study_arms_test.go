@@ -37,9 +37,10 @@ func (p *page) strokes(reader, image int) {
 func (p *page) readAll(reader, from, to int, sitting int, of int) {
 	p.t.Helper()
 	for i := from; i <= to; i++ {
-		p.until(fmt.Sprintf(`document.getElementById("file-line").textContent.startsWith("#%d ") && document.getElementById("reading-line")?.textContent.startsWith("Sitting %d · with") && document.getElementById("reading-line").textContent.endsWith("%d of %d read") && document.getElementById("stage").classList.contains("editing")`, i, sitting, i-from, of))
+		p.until(fmt.Sprintf(`document.getElementById("file-line").textContent.startsWith("#%d ") && document.getElementById("reading-line")?.textContent.startsWith("Sitting %d · with") && document.getElementById("reading-line").textContent.endsWith("%d of %d read") && [...document.querySelectorAll("#reading :is(select:not(#reading-reason), [type=number])")].every((one) => !one.value) && document.getElementById("stage").classList.contains("editing")`, i, sitting, i-from, of))
 		p.strokes(reader, i)
 		p.answer([]string{"1 no", "2 perhaps", "3 yes"}[(i+reader)%3], strconv.Itoa(10*(i%10)))
+		p.do(`document.querySelector("#reading [type=number]").focus()`) // its answer does not stay for the next image
 		p.click("reading-done")
 	}
 	p.until(`document.getElementById("banner-message").textContent.startsWith("All ")`)

@@ -96,16 +96,16 @@ const ORDERS = {
       ? 1 + WORDS.indexOf(result.found ? trustIn(result)?.word : WORDS[0]) || WORDS.length + 1
       : WORDS.length + 2,
 };
-// shownLines are the lines that the list shows, in order: of a study, those of the last sitting. The
-// chosen line stays until another one is chosen.
+// present are the lines that people work on now: of a study, those of the last sitting.
+export const present = (lines) => lines.filter(({ sitting }) => sitting === lines.at(-1).sitting);
+// shownLines are the lines that the list shows, in order. The chosen line stays until another one
+// is chosen.
 export function shownLines({ lines, toReview: only, text, sort, at }) {
   const has = (words) => (words ?? "").toLowerCase().includes(text.toLowerCase());
-  const sitting = lines.at(-1)?.sitting;
-  const shown = lines.filter(
+  const shown = present(lines).filter(
     (line) =>
-      line.sitting === sitting &&
-      (line.key === at ||
-        ((!only || toReview(line)) && (!text || has(line.picture.name) || has(line.comment)))),
+      line.key === at ||
+      ((!only || toReview(line)) && (!text || has(line.picture.name) || has(line.comment))),
   );
   if (!sort) return shown;
   const place = ORDERS[sort];

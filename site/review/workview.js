@@ -9,6 +9,7 @@ import {
   counts,
   lineAt,
   neighbour,
+  present,
   sees,
   shownLines,
   sliceText,
@@ -35,8 +36,8 @@ const mainFigure = (result) => (result?.found ? summary(result, null).next().val
 function drawBar(s) {
   const list = s.worklist,
     line = lineAt(list),
-    { open, lines: all } = list,
-    lines = all.filter(({ sitting }) => sitting === all.at(-1).sitting),
+    { open } = list,
+    lines = present(list.lines),
     i = lines.indexOf(line);
   $("work-open").ariaExpanded = String(open);
   $("work-body").hidden = !open;

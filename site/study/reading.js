@@ -133,6 +133,8 @@ export class Reading {
   #result = null;
   #tools = {};
   #answers = new Map(); // fields by question
+  #asks = 0;
+  #said; // the line that they are of, and its answers
   #key = 0;
   #last = 0;
   #spent = {};
@@ -251,7 +253,7 @@ export class Reading {
     this.#result = s.result;
     if (!line.review) this.send({ type: "press", act: { type: "edit", ...this.#tools } });
   }
-  #draw({ worklist: { lines: whole, by } }, { review, reason, answers, sitting, picture }) {
+  #draw({ worklist: { lines: whole, by } }, { key, review, reason, answers, sitting, picture }) {
     const { blind, start } = this.study,
       aided = isAided(this.study, picture),
       lines = whole.filter((one) => one.sitting === sitting),
@@ -271,8 +273,9 @@ export class Reading {
         t(aided ? "with the model" : "without the model"),
       );
     write("reading-line", parts.join(" · "));
-    for (const [name, one] of this.#answers)
-      if (document.activeElement !== one || one.value === "") one.value = answers?.[name] ?? "";
+    if (this.#asks !== key || this.#said !== answers)
+      for (const [name, one] of this.#answers) one.value = answers?.[name] ?? "";
+    [this.#asks, this.#said] = [key, answers]; // what somebody types now stays
     Object.assign($("reading-meter"), { max: all, value: n });
     write("reading-done", t("Done, next image"));
     write("reading-cannot", t("Cannot be graded"));
