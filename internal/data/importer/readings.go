@@ -41,7 +41,8 @@ func (l *listing) readingsHeader() []string {
 	return header
 }
 
-// tell adds the lines of an image of w × h pixels (0: it is not there) to those of readings.csv.
+// tell adds to readings.csv a line for each reading of an image of w × h pixels. Both are 0 if the
+// image is not there: its lines then have no figures.
 func (g *graded) tell(w, h int) (left []Skip) {
 	seen, before := map[string]*grey{}, map[string]int{}
 	for _, r := range g.all {
@@ -120,7 +121,7 @@ func (r *work) trust() string {
 	return words
 }
 
-// told is a figure of a result.
+// told is what the page said of how far a figure can be trusted.
 type told struct {
 	Trust struct{ Word string }
 }
@@ -146,7 +147,7 @@ func answer(value any) string {
 	return ""
 }
 
-// doubtful tells what is odd about when a session's readings were decided.
+// doubtful names what is odd about the times at which a session's readings were decided.
 func (l *listing) doubtful(s *session) {
 	var first, second, last time.Time // the end of the first sitting, the begin of the second
 	back, ahead := 0, time.Now().Add(24*time.Hour)
@@ -210,7 +211,8 @@ func (s *Sessions) Returned() (all []Returned) {
 	return all
 }
 
-// returned lists the study's readers of whom there is no session, and what is not read.
+// returned keeps the sessions that count. It names what is odd about them, and the readers of the
+// study who have sent none.
 func (l *listing) returned(kept []*session) {
 	l.sessions = kept
 	var readers []string
