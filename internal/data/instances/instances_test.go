@@ -1,0 +1,108 @@
+package instances
+
+import (
+	"image"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// disc is a mask of a disc of radius r in the middle of a square of side 2r + 2.
+func disc(r int) (side int, mask []uint8) {
+	side = 2*r + 2
+	mask = make([]uint8, side*side)
+	for i := range mask {
+		if math.Hypot(float64(i%side)+.5-float64(side)/2, float64(i/side)+.5-float64(side)/2) < float64(r) {
+			mask[i] = 255
+		}
+	}
+	return side, mask
+}
+
+func added(t *testing.T, f *Field, x, y, r int) uint16 {
+	side, mask := disc(r)
+	n, err := f.Add(image.Rect(x, y, x+side, y+side), mask, Object{By: Model})
+	require.NoError(t, err)
+	return n
+}
+
+func TestAnObjectIsMeasured(t *testing.T) {
+	f := New(100, 80, "cell")
+	o := f.Find(added(t, f, 10, 5, 20))
+	require.NotNil(t, o)
+	assert.InEpsilon(t, math.Pi*400, o.Area, .01)
+	assert.InEpsilon(t, 2*math.Pi*20, o.Perimeter, .03)
+	assert.Greater(t, o.Roundness, .94)
+	assert.InDelta(t, 31, o.X, .01)
+	assert.InDelta(t, 26, o.Y, .01)
+	assert.False(t, o.Cut)
+	assert.True(t, f.Find(added(t, f, 70, 50, 20)).Cut, "it reaches beyond the border")
+}
+
+func TestObjectsShareNoPixel(t *testing.T) {
+	f := New(100, 80, "cell")
+	first := added(t, f, 0, 0, 20)
+	area := f.Find(first).Area
+	second := added(t, f, 20, 0, 20)
+	assert.Equal(t, area, f.Find(first).Area)
+	assert.Less(t, f.Find(second).Area, area)
+	n, err := f.Add(image.Rect(21, 21, 22, 22), []uint8{255}, Object{})
+	require.NoError(t, err)
+	assert.Zero(t, n, "nothing is left for it")
+	assert.Len(t, f.Objects, 2)
+}
+
+func TestDeleteFreesANumber(t *testing.T) {
+	f := New(200, 80, "cell")
+	for x := range 3 {
+		added(t, f, 60*x, 0, 20)
+	}
+	f.Delete(2)
+	assert.Zero(t, f.At(80, 20))
+	assert.Equal(t, uint16(2), added(t, f, 60, 30, 20))
+	assert.Equal(t, uint16(3), f.Objects[2].Number)
+}
+
+func TestMergeAndSplit(t *testing.T) {
+	f := New(200, 80, "cell")
+	a, b := added(t, f, 0, 0, 20), added(t, f, 39, 0, 20)
+	sum := f.Find(a).Area + f.Find(b).Area
+	require.NoError(t, f.Merge(a, b))
+	require.Len(t, f.Objects, 1)
+	assert.Equal(t, sum, f.Find(a).Area)
+	assert.Equal(t, You, f.Find(a).By)
+	assert.ErrorContains(t, f.Merge(a), "two objects")
+	assert.ErrorContains(t, f.Merge(a, 9), "two objects")
+
+	new, err := f.Split(a, []float64{0, 60, 20, 60})
+	require.NoError(t, err)
+	assert.Empty(t, new, "the line misses it")
+	new, err = f.Split(a, []float64{40.5, -5, 40.5, 70})
+	require.NoError(t, err)
+	require.Len(t, new, 1)
+	assert.Equal(t, sum, f.Find(a).Area+f.Find(new[0]).Area, "no pixel is lost")
+	assert.InDelta(t, sum/2, f.Find(a).Area, 60)
+	_, err = f.Split(7, []float64{0, 0, 1, 1})
+	assert.ErrorContains(t, err, "draw a line")
+}
+
+func TestASplitAlongADiagonal(t *testing.T) {
+	f := New(50, 50, "cell")
+	added(t, f, 0, 0, 20)
+	new, err := f.Split(1, []float64{0, 0, 42, 42})
+	require.NoError(t, err)
+	assert.Len(t, new, 1)
+}
+
+func TestLabelsOfAnotherProgram(t *testing.T) {
+	f := New(120, 60, "cell")
+	added(t, f, 0, 0, 20)
+	added(t, f, 50, 5, 20)
+	f.Delete(1)
+	again := FromLabels(120, 60, "cell", f.Labels)
+	require.Len(t, again.Objects, 1)
+	assert.Equal(t, f.Objects[0].Area, again.Objects[0].Area)
+	assert.Equal(t, uint16(2), again.Objects[0].Number)
+}
