@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"image"
 	"path/filepath"
+
+	"mrprism/internal/data/coco"
 )
 
-// coco is COCO's form of instance annotations.
-var coco = Layout{
+// cocoFiles is COCO's form of instance annotations.
+var cocoFiles = Layout{
 	Name: "coco",
 	Description: `COCO: JSON files of images, annotations and categories, with polygons, and RLE compressed or not
            annotations/instances_train.json, images/…: neg_category_ids, as LVIS has them, are empty masks; where an image has
@@ -18,45 +20,9 @@ var coco = Layout{
 	list: func(o *Options) (*listing, error) { return listShapes(o, ".json", parseCOCO) },
 }
 
-// cocoFile is a file as it is read and written.
-type cocoFile struct {
-	Images      []cocoImage      `json:"images"`
-	Annotations []cocoAnnotation `json:"annotations"`
-	Categories  []cocoCategory   `json:"categories"`
-}
-
-type cocoImage struct {
-	ID     int    `json:"id"`
-	File   string `json:"file_name"`
-	Width  int    `json:"width"`
-	Height int    `json:"height"`
-	Absent *[]int `json:"neg_category_ids,omitempty"`
-}
-
-type cocoAnnotation struct {
-	ID           int             `json:"id"`
-	Image        int             `json:"image_id"`
-	Category     int             `json:"category_id"`
-	Segmentation json.RawMessage `json:"segmentation"`
-	Area         float64         `json:"area"`
-	Box          []float64       `json:"bbox"` // x, y, w, h
-	Crowd        int             `json:"iscrowd"`
-	Attributes   map[string]any  `json:"attributes,omitempty"`
-}
-
-type cocoCategory struct {
-	ID   int    `json:"id"`
-	Name string `json:"name"`
-}
-
-type cocoRuns struct {
-	Size   [2]int          `json:"size"` // h, w
-	Counts json.RawMessage `json:"counts"`
-}
-
 // parseCOCO reads a file. Source: cocoapi/PythonAPI/pycocotools/coco.py and common/maskApi.c.
 func parseCOCO(path string, data []byte) (entries []entry, err error) {
-	var file cocoFile
+	var file coco.File
 	if err := json.Unmarshal(data, &file); err != nil {
 		return nil, err
 	}
@@ -104,7 +70,7 @@ func cocoRegion(segmentation json.RawMessage) (region, error) {
 			return err
 		}, nil
 	}
-	var of cocoRuns
+	var of coco.Runs
 	if err := json.Unmarshal(segmentation, &of); err != nil {
 		return nil, err
 	}
@@ -112,7 +78,7 @@ func cocoRegion(segmentation json.RawMessage) (region, error) {
 	var text string
 	err := json.Unmarshal(of.Counts, &counts)
 	if json.Unmarshal(of.Counts, &text) == nil {
-		counts, err = runLengths(text)
+		counts, err = coco.Lengths(text)
 	}
 	return runs(counts, image.Rect(0, 0, of.Size[1], of.Size[0]), true), err
 }

@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"image"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 
 	"mrprism/internal/choice"
+	"mrprism/internal/data/coco"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
@@ -47,9 +49,9 @@ type export struct {
 
 	lock   sync.Mutex // of the rest
 	left   []Skip
-	files  []cocoFile // by rater
-	cases  int        // for training
-	pixels [][]int    // of label j, how many belong to class k
+	files  []coco.File // by rater
+	cases  int         // for training
+	pixels [][]int     // of label j, how many belong to class k
 }
 
 // Run writes the data set in a folder, as a whole or not at all. Images are written as training
@@ -74,7 +76,7 @@ func (f Form) Run(ctx context.Context, data, destination string, progress func(d
 	for _, rater := range d.Again {
 		x.raters = append(x.raters, dataset.Second(rater))
 	}
-	x.files = make([]cocoFile, len(x.raters))
+	x.files = make([]coco.File, len(x.raters))
 	x.pixels = statistics.Tabulate(len(d.Classes), func(int) []int { return make([]int, len(d.Classes)) })
 	err = dataset.Each(ctx, len(d.Cases), progress, func(i int) error {
 		m, err := readImage(d.Cases[i].Image)
@@ -96,20 +98,19 @@ func (f Form) Run(ctx context.Context, data, destination string, progress func(d
 
 func (x *export) cocoCase(c *dataset.Case, picture *imageio.Image, raters [][][]uint8) error {
 	id := 1 + slices.IndexFunc(x.data.Cases, func(other dataset.Case) bool { return other.Name == c.Name })
-	m := cocoImage{ID: id, File: c.Name + ".png", Width: picture.W, Height: picture.H}
+	m := coco.Image{ID: id, File: c.Name + ".png", Width: picture.W, Height: picture.H}
 	for r, masks := range raters {
-		var drawn []cocoAnnotation
+		var drawn []coco.Annotation
 		empty := []int{}
 		for k, mask := range masks {
-			a := cocoAnnotation{Image: id, Category: k + 1}
-			switch runs := columnRuns(mask, m.Width, m.Height, &a); {
-			case mask == nil:
-			case a.Area == 0:
-				empty = append(empty, k+1)
-			default:
-				counts, _ := json.Marshal(runText(runs))
-				a.Segmentation, _ = json.Marshal(cocoRuns{[2]int{m.Height, m.Width}, counts})
+			if mask == nil {
+				continue
+			}
+			a := coco.Annotation{Image: id, Category: k + 1}
+			if a.Mark(mask, image.Rect(0, 0, m.Width, m.Height), m.Width, m.Height); a.Area > 0 {
 				drawn = append(drawn, a)
+			} else {
+				empty = append(empty, k+1)
 			}
 		}
 		if m.Absent = &empty; len(drawn)+len(empty) > 0 {
@@ -121,34 +122,13 @@ func (x *export) cocoCase(c *dataset.Case, picture *imageio.Image, raters [][][]
 	return x.writeImage(filepath.Join("images", m.File), picture)
 }
 
-// columnRuns are the runs of a mask (h, w) along its columns. They set an annotation's area and
-// box.
-func columnRuns(mask []uint8, w, h int, a *cocoAnnotation) (counts []int) {
-	left, top, right, bottom, last := w, h, 0, 0, uint8(0)
-	counts = []int{0}
-	for at := range mask {
-		x, y := at/h, at%h
-		v := mask[y*w+x]
-		if v != last {
-			counts, last = append(counts, 0), v
-		}
-		counts[len(counts)-1]++
-		if v != 0 {
-			a.Area++
-			left, top, right, bottom = min(left, x), min(top, y), max(right, x+1), max(bottom, y+1)
-		}
-	}
-	a.Box = []float64{float64(left), float64(top), float64(right - left), float64(bottom - top)}
-	return counts
-}
-
 func (x *export) coco() error {
 	for r, file := range x.files {
 		for k, class := range x.data.Classes {
-			file.Categories = append(file.Categories, cocoCategory{k + 1, class})
+			file.Categories = append(file.Categories, coco.Category{k + 1, class})
 		}
-		slices.SortFunc(file.Images, func(a, b cocoImage) int { return a.ID - b.ID })
-		slices.SortFunc(file.Annotations, func(a, b cocoAnnotation) int { return cmp.Or(a.Image-b.Image, a.Category-b.Category) })
+		slices.SortFunc(file.Images, func(a, b coco.Image) int { return a.ID - b.ID })
+		slices.SortFunc(file.Annotations, func(a, b coco.Annotation) int { return cmp.Or(a.Image-b.Image, a.Category-b.Category) })
 		for i := range file.Annotations {
 			file.Annotations[i].ID = i + 1
 		}

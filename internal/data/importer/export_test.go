@@ -46,7 +46,7 @@ func exportable(t *testing.T) string {
 func TestRoundTrip(t *testing.T) {
 	source := exportable(t)
 	want, masks := load(t, source)
-	for _, layout := range []Layout{coco, nnunet} { // of which the last takes a mask away
+	for _, layout := range []Layout{cocoFiles, nnunet} { // of which the last takes a mask away
 		name := layout.Name
 		form, err := FindForm(name)
 		require.NoError(t, err)

@@ -34,7 +34,7 @@ type Layout struct {
 // Layouts are the forms that Run can import. Since it is a function, the page's program, which
 // reads sessions alone, does not link the tools' readers.
 func Layouts() []Layout {
-	return []Layout{riga, refuge, refugeRaters, qubiq, FromSessions, coco, labelme, cvat, labelStudio, nnunet}
+	return []Layout{riga, refuge, refugeRaters, qubiq, FromSessions, cocoFiles, labelme, cvat, labelStudio, nnunet}
 }
 
 // FindLayout returns the layout with a name.

@@ -3,7 +3,6 @@ package importer
 import (
 	"fmt"
 	"image"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -128,9 +127,9 @@ func TestTools(t *testing.T) {
 		o      Options
 		files  map[string]string
 	}{
-		"coco, by file": {coco, Options{}, map[string]string{"ann.json": cocoOf(cocoDrawn(1, cupRuns, "")+","+cocoDrawn(2, cupPlain, ""), "a.png", "b.png"),
+		"coco, by file": {cocoFiles, Options{}, map[string]string{"ann.json": cocoOf(cocoDrawn(1, cupRuns, "")+","+cocoDrawn(2, cupPlain, ""), "a.png", "b.png"),
 			"bob.json": cocoOf(cocoDrawn(2, cupRuns, "")+","+cocoDrawn(1, cupPlain, ""), "b.png", "x/a.png"), "images/a.png": "", "images/b.png": ""}},
-		"coco, by attribute": {coco, Options{Rater: "doctor"}, map[string]string{"instances.json": cocoOf(
+		"coco, by attribute": {cocoFiles, Options{Rater: "doctor"}, map[string]string{"instances.json": cocoOf(
 			cocoDrawn(1, cupRuns, `,"attributes":{"doctor":"ann"}`)+","+cocoDrawn(1, cupRuns, `,"attributes":{"doctor":"bob","occluded":false}`), "a.png"), "a.png": ""}},
 		"labelme, by folder": {labelme, Options{}, map[string]string{"ann/a.json": labelmeOf("a.jpg", ""), "bob/a.json": labelmeOf(`..\ann\a.jpg`, ""), "ann/a.jpg": ""}},
 		"labelme, by field": {labelme, Options{}, map[string]string{"a.json": labelmeOf("a.jpg", `,"reader":"ann"`), "a.jpg": "",
@@ -183,12 +182,12 @@ func TestToolsSkip(t *testing.T) {
 	}{
 		"a line": {cvat, map[string]string{"annotations.xml": cvatOf("", cvatDrawn("a.png", "", ""), strings.Replace(cvatDrawn("b.png", "", ""), "<tag", line+"<tag", 1)), "a.png": "", "b.png": ""},
 			"disc of rater1: of a polyline no mask can be made", [][]int{{1, 1}}},
-		"an unread image": {coco, both(cocoDrawn(1, cupRuns, "")), "b.png nothing is drawn in it, and nothing says that somebody read it", [][]int{{2, 2}, {1, 1}}},
-		"long runs":       {coco, both(cocoDrawn(1, "[500]", "")), "cup of bob: its runs do not end with the last of its 24×20 pixels", [][]int{{2, 2}, {1, 0}}},
-		"wrong text":      {coco, both(cocoDrawn(1, `"b4 "`, "")), `bob.json its annotation 2: its compressed runs hold ' '`, [][]int{{2, 2}}},
-		"a box":           {coco, both(strings.Replace(cocoDrawn(1, cupRuns, ""), `{"size":[20,24],"counts":`+cupRuns+`}`, "[]", 1)), "cup of bob: of a box no mask", [][]int{{2, 2}, {1, 0}}},
-		"no outline":      {coco, both(strings.Replace(cocoDrawn(1, cupRuns, ""), `"segmentation":{"size":[20,24],"counts":`+cupRuns+`},`, "", 1)), "cup of bob: of a box no mask", [][]int{{2, 2}, {1, 0}}},
-		"another size":    {coco, both(strings.Replace(cocoDrawn(1, cupRuns, ""), "[20,24]", "[24,24]", 1)), "its runs are of (0,0)-(24,24), and the image has 24×20", [][]int{{2, 2}, {1, 0}}},
+		"an unread image": {cocoFiles, both(cocoDrawn(1, cupRuns, "")), "b.png nothing is drawn in it, and nothing says that somebody read it", [][]int{{2, 2}, {1, 1}}},
+		"long runs":       {cocoFiles, both(cocoDrawn(1, "[500]", "")), "cup of bob: its runs do not end with the last of its 24×20 pixels", [][]int{{2, 2}, {1, 0}}},
+		"wrong text":      {cocoFiles, both(cocoDrawn(1, `"b4 "`, "")), `bob.json its annotation 2: its compressed runs hold ' '`, [][]int{{2, 2}}},
+		"a box":           {cocoFiles, both(strings.Replace(cocoDrawn(1, cupRuns, ""), `{"size":[20,24],"counts":`+cupRuns+`}`, "[]", 1)), "cup of bob: of a box no mask", [][]int{{2, 2}, {1, 0}}},
+		"no outline":      {cocoFiles, both(strings.Replace(cocoDrawn(1, cupRuns, ""), `"segmentation":{"size":[20,24],"counts":`+cupRuns+`},`, "", 1)), "cup of bob: of a box no mask", [][]int{{2, 2}, {1, 0}}},
+		"another size":    {cocoFiles, both(strings.Replace(cocoDrawn(1, cupRuns, ""), "[20,24]", "[24,24]", 1)), "its runs are of (0,0)-(24,24), and the image has 24×20", [][]int{{2, 2}, {1, 0}}},
 		"no image":        {labelme, map[string]string{"a.json": labelmeOf("a.jpg", ""), "b.json": labelmeOf("b.jpg", ""), "a.jpg": ""}, "b.json its image b.jpg is not there", [][]int{{1, 1}}},
 		"of another size": {labelme, map[string]string{"a.json": strings.Replace(labelmeOf("a.jpg", ""), `"imageWidth":24`, `"imageWidth":25`, 1), "b.json": labelmeOf("b.jpg", ""), "a.jpg": "", "b.jpg": ""},
 			"drawn in an image of 25×20 pixels, and as displayed it has 24×20", [][]int{{1, 1}}},
@@ -213,12 +212,12 @@ func TestToolsSkip(t *testing.T) {
 // Labels may be several of one class, whatever their names, and a rater may have seen nothing.
 func TestToolsOptions(t *testing.T) {
 	files := map[string]string{"ann.json": cocoOf(cocoDrawn(1, cupRuns, ""), "a.png"), "bob.json": cocoOf("", "a.png"), "a.png": ""}
-	_, s, err := imported(t, coco, Options{Empty: true, Classes: []string{"all=disc+cup", "cup"}}, files)
+	_, s, err := imported(t, cocoFiles, Options{Empty: true, Classes: []string{"all=disc+cup", "cup"}}, files)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"all", "cup"}, s.Classes)
 	assert.Equal(t, [][]int{{1, 1}, {1, 1}}, s.Masks)
 	absent := strings.Replace(cocoOf("", "a.png"), `"height":20`, `"height":20,"neg_category_ids":[7]`, 1)
-	folder, s, err := imported(t, coco, Options{}, map[string]string{"ann.json": files["ann.json"], "bob.json": absent, "a.png": ""})
+	folder, s, err := imported(t, cocoFiles, Options{}, map[string]string{"ann.json": files["ann.json"], "bob.json": absent, "a.png": ""})
 	require.NoError(t, err)
 	assert.Equal(t, [][]int{{1, 1}, {0, 1}}, s.Masks, "bob looked for the cup alone")
 	_, loaded := load(t, folder)
@@ -228,33 +227,16 @@ func TestToolsOptions(t *testing.T) {
 		`no area has the label "rim"; there are cup, disc`: {Classes: []string{"disc=cup+rim"}},
 		"has no name of its own":                           {Classes: []string{"a=disc", "a=cup"}},
 	} {
-		_, _, err = imported(t, coco, o, files)
+		_, _, err = imported(t, cocoFiles, o, files)
 		assert.ErrorContains(t, err, says)
 	}
-	_, _, err = imported(t, coco, Options{}, map[string]string{"a.json": strings.Replace(files["ann.json"], `"disc"`, `"диск"`, 1), "a.png": ""})
+	_, _, err = imported(t, cocoFiles, Options{}, map[string]string{"a.json": strings.Replace(files["ann.json"], `"disc"`, `"диск"`, 1), "a.png": ""})
 	assert.ErrorContains(t, err, `the label "диск" has no name of its own`)
 	split := map[string]string{"instances_train2017.json": cocoOf(cocoDrawn(1, cupRuns, ""), "a.png"), "instances_val2017.json": cocoOf(cocoDrawn(1, cupRuns, ""), "bb.png"), "a.png": "", "bb.png": ""}
-	_, s, err = imported(t, coco, Options{}, split)
+	_, s, err = imported(t, cocoFiles, Options{}, split)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"rater1"}, s.Raters)
 	assert.Equal(t, []string{"bb"}, s.Split.Validation)
-}
-
-// Compressed runs are read as they are written, also by cocoapi (rleToString), which made the
-// first.
-func TestRunLengths(t *testing.T) {
-	counts, err := runLengths("b46>00LD0<0D0<400f6")
-	require.NoError(t, err)
-	assert.Equal(t, []int{146, 6, 14, 6, 14, 2, 2, 2, 14, 2, 2, 2, 14, 6, 14, 6, 228}, counts)
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 200 {
-		for i := range counts {
-			counts[i] = rng.IntN(1 << rng.IntN(26))
-		}
-		got, err := runLengths(runText(counts))
-		require.NoError(t, err)
-		require.Equal(t, counts, got)
-	}
 }
 
 // A polygon has the pixels whose centres lie in it, wherever it goes.
