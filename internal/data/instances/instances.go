@@ -122,7 +122,9 @@ func (f *Field) Measure(number uint16) {
 	}
 	o.Box, o.Area = box, n
 	o.X, o.Y = float64(sx)/float64(n)+.5, float64(sy)/float64(n)+.5
-	o.Perimeter = perimeter(f.outline(number, true))
+	if o.Perimeter = perimeter(f.outline(number, true)); o.Perimeter == 0 { // it is so thin that its means stay below one half
+		o.Perimeter = perimeter(f.outline(number, false))
+	}
 	o.Roundness = min(1, 4*math.Pi*float64(n)/(o.Perimeter*o.Perimeter))
 	o.Cut = box.Min.X == 0 || box.Min.Y == 0 || box.Max.X == f.Width || box.Max.Y == f.Height
 }

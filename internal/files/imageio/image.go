@@ -154,7 +154,10 @@ func orient(orientation, w, h int) (base, dx, dy int) {
 }
 
 // Stored brings levels (H, W) of the displayed picture into the order of the file's pixels.
-func (m *Image) Stored(levels []uint8) []uint8 {
+func (m *Image) Stored(levels []uint8) []uint8 { return Stored(m, levels) }
+
+// Stored is the method of that name for values of any kind.
+func Stored[T any](m *Image, levels []T) []T {
 	if m.Orientation <= 1 {
 		return levels
 	}
@@ -162,7 +165,7 @@ func (m *Image) Stored(levels []uint8) []uint8 {
 	if m.Orientation >= 5 {
 		w, h = h, w
 	}
-	out := make([]uint8, len(levels))
+	out := make([]T, len(levels))
 	base, dx, dy := orient(m.Orientation, w, h)
 	for y := range h {
 		for x := range w {

@@ -14,15 +14,9 @@ import (
 // 128 on become 1 and all others 0. g places the slice; if it is nil, spacing is mm a pixel, across
 // and down, 0 if unknown. about is at most 79 bytes.
 func Encode(w, h int, g *Geometry, spacing [2]float64, about string, volumes [][]uint8, mask bool) ([]byte, error) {
-	place := Geometry{mirror: 1, pixels: [3]float64{1, 1, 1}}
-	if g != nil {
-		place = g.singleSlice()
-	} else if spacing[0] > 0 && spacing[1] > 0 {
-		place.units, place.pixels = 2, [3]float64{spacing[0], spacing[1], 1}
-	}
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
-	z.Write(place.header(w, h, len(volumes), about, mask))
+	z.Write(g.placed(spacing).header(w, h, len(volumes), 8, about, mask))
 	line := make([]byte, w)
 	for _, levels := range volumes {
 		if len(levels) != w*h {
@@ -45,9 +39,36 @@ func Encode(w, h int, g *Geometry, spacing [2]float64, about string, volumes [][
 	return out.Bytes(), nil
 }
 
+// EncodeLabels is Encode of a volume of whole numbers, of 16 bits without a sign.
+func EncodeLabels(w, h int, g *Geometry, spacing [2]float64, about string, labels []uint16) ([]byte, error) {
+	if len(labels) != w*h {
+		panic("nifti: the labels are not those of the slice")
+	}
+	var out bytes.Buffer
+	z := gzip.NewWriter(pulse.Writer(&out))
+	z.Write(g.placed(spacing).header(w, h, 1, 16, about, true))
+	binary.Write(z, binary.LittleEndian, labels)
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// placed is the geometry of a slice of g; if that is nil, of pixels of a size in mm, 0 if unknown.
+func (g *Geometry) placed(spacing [2]float64) Geometry {
+	if g != nil {
+		return g.singleSlice()
+	}
+	place := Geometry{mirror: 1, pixels: [3]float64{1, 1, 1}}
+	if spacing[0] > 0 && spacing[1] > 0 {
+		place.units, place.pixels = 2, [3]float64{spacing[0], spacing[1], 1}
+	}
+	return place
+}
+
 // header is a header of version 1, or of version 2 if the numbers need it, with the four bytes that
-// say that no extension follows.
-func (g Geometry) header(w, h, volumes int, about string, mask bool) []byte {
+// say that no extension follows. A value has 8 or 16 bits.
+func (g Geometry) header(w, h, volumes, bits int, about string, mask bool) []byte {
 	two := g.two || w > math.MaxInt16 || h > math.MaxInt16
 	at, order := layouts[two], binary.LittleEndian
 	b := make([]byte, at.size+4)
@@ -73,28 +94,31 @@ func (g Geometry) header(w, h, volumes int, about string, mask bool) []byte {
 	for i, v := range []float64{g.mirror, g.pixels[0], g.pixels[1], g.pixels[2], 1, 1, 1, 1} {
 		number(at.pixels, i, v)
 	}
-	slope := 1. / 255
+	slope, most, kind := 1./255, 1., uint16(2) // bytes
 	if mask {
 		slope = 1
 	}
+	if bits == 16 {
+		most, kind = 0, 512 // any range
+	}
 	if two {
 		copy(b[4:], "n+2\x00\r\n\x1a\n")
-		order.PutUint16(b[12:], 2) // bytes
-		order.PutUint16(b[14:], 8)
+		order.PutUint16(b[12:], kind)
+		order.PutUint16(b[14:], uint16(bits))
 		order.PutUint64(b[168:], uint64(len(b)))
 		number(176, 0, slope)
-		number(192, 0, 1) // the values' range
+		number(192, 0, most) // the values' range
 		copy(b[240:319], about)
 		order.PutUint32(b[at.qform:], uint32(g.qform))
 		order.PutUint32(b[at.sform:], uint32(g.sform))
 	} else {
 		copy(b[344:], "n+1\x00")
 		b[38] = 'r'
-		order.PutUint16(b[70:], 2)
-		order.PutUint16(b[72:], 8)
+		order.PutUint16(b[70:], kind)
+		order.PutUint16(b[72:], uint16(bits))
 		number(108, 0, float64(len(b)))
 		number(112, 0, slope)
-		number(124, 0, 1)
+		number(124, 0, most)
 		copy(b[148:227], about)
 		order.PutUint16(b[at.qform:], uint16(g.qform))
 		order.PutUint16(b[at.sform:], uint16(g.sform))

@@ -17,24 +17,31 @@ type Page struct {
 	About  string    // what it shows
 	Levels []uint8   // (H, W)
 	Values []float32 // (H, W), in place of Levels
+	Labels []uint16  // (H, W), in place of Levels
 }
 
 // samples are the pixels as bytes, of a number of bits each.
 func (p Page) samples() (pixels []byte, bits int) {
-	if p.Values == nil {
-		return p.Levels, 8
+	for _, v := range p.Labels {
+		pixels = binary.LittleEndian.AppendUint16(pixels, v)
 	}
 	for _, v := range p.Values {
 		pixels = binary.LittleEndian.AppendUint32(pixels, math.Float32bits(v))
 	}
-	return pixels, 32
+	switch {
+	case p.Labels != nil:
+		return pixels, 16
+	case p.Values != nil:
+		return pixels, 32
+	}
+	return p.Levels, 8
 }
 
 // stripBytes is about how many bytes a strip has. Readers unpack a strip at a time.
 const stripBytes = 1 << 16
 
-// Encode writes pages of w × h pixels in grey of 8 bits or float32, packed by Deflate. spacing is
-// mm a pixel, across and down; 0 if unknown.
+// Encode writes pages of w × h pixels in grey of 8 or 16 bits or float32, packed by Deflate. spacing
+// is mm a pixel, across and down; 0 if unknown.
 func Encode(w, h int, spacing [2]float64, pages []Page) ([]byte, error) {
 	out := []byte("II*\x00\x00\x00\x00\x00")
 	link := 4 // position of the next directory's offset

@@ -227,27 +227,34 @@ func volumes(mask bool) func(d *Drawing) ([]byte, error) {
 			names = append(names, s.Name)
 		}
 		about := d.comment(Structure{Name: strings.Join(names, " "), Corrected: d.corrected()}, mask)
-		p := d.Picture
-		w, h, stored, place := p.W, p.H, p.Stored, (*nifti.Geometry)(nil)
-		switch header := p.Header.(type) {
-		case *nifti.Geometry:
-			place = header
-		case *dicom.Header:
-			if right, down, through, origin, ok := header.Place(); ok {
-				place = nifti.Scanner(right, down, through, origin)
-			}
-		}
-		if place == nil {
-			stored = slices.Clone[[]uint8] // as displayed
-		} else if p.Orientation >= 5 {
-			w, h = h, w
-		}
 		var all [][]uint8
+		place, w, h := (*nifti.Geometry)(nil), 0, 0
 		for _, s := range d.Structures {
-			all = append(all, stored(s.Levels))
+			var levels []uint8
+			levels, place, w, h = Placed(d.Picture, s.Levels)
+			all = append(all, levels)
 		}
-		return nifti.Encode(w, h, place, p.PixelSize(), about, all, mask)
+		return nifti.Encode(w, h, place, d.Picture.PixelSize(), about, all, mask)
 	}
+}
+
+// Placed brings values (H, W) of a picture into the order of the slice of w × h pixels whose place
+// in space is known from its file. If none is known, place is nil, and they stay as displayed.
+func Placed[T any](p *imageio.Image, values []T) (ordered []T, place *nifti.Geometry, w, h int) {
+	switch header := p.Header.(type) {
+	case *nifti.Geometry:
+		place = header
+	case *dicom.Header:
+		if right, down, through, origin, ok := header.Place(); ok {
+			place = nifti.Scanner(right, down, through, origin)
+		}
+	}
+	if w, h = p.W, p.H; place == nil {
+		return values, nil, w, h
+	} else if p.Orientation >= 5 {
+		w, h = h, w
+	}
+	return imageio.Stored(p, values), place, w, h
 }
 
 // checkReference returns an error if no DICOM SEG can refer to the picture's file.
@@ -260,14 +267,19 @@ func checkReference(m *imageio.Image) error {
 
 func segmentation(fractional bool) func(d *Drawing) ([]byte, error) {
 	return func(d *Drawing) ([]byte, error) {
-		s := dicom.Segmentation{
-			Source: d.Picture.Header.(*dicom.Header), Fractional: fractional, By: d.By,
-			Model: d.Model.Label(), Serial: d.Model.SHA256[:min(16, len(d.Model.SHA256))], Version: d.Model.Name(), Day: d.Day, Identity: d.Identity,
-		}
+		s := d.segmentation(d.Picture.Header.(*dicom.Header), fractional)
 		for _, one := range d.Structures {
 			s.Segments = append(s.Segments, dicom.Segment{Name: one.Name, Levels: d.Picture.Stored(one.Levels), Corrected: one.Corrected})
 		}
 		return s.Encode()
+	}
+}
+
+// segmentation is one of a source, without segments.
+func (d *Drawing) segmentation(source *dicom.Header, fractional bool) dicom.Segmentation {
+	return dicom.Segmentation{
+		Source: source, Fractional: fractional, By: d.By,
+		Model: d.Model.Label(), Serial: d.Model.SHA256[:min(16, len(d.Model.SHA256))], Version: d.Model.Name(), Day: d.Day, Identity: d.Identity,
 	}
 }
 

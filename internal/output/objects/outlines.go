@@ -1,0 +1,134 @@
+package objects
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"image"
+	"math"
+	"time"
+
+	"mrprism/internal/data/contour"
+	"mrprism/internal/data/instances"
+	"mrprism/internal/output/archive"
+)
+
+// imagej is a ZIP of a .roi file for each object. Coordinates are whole numbers, since outlines
+// along the pixels are exact.
+func imagej(d *Drawing) ([]byte, error) {
+	zip := archive.New()
+	for _, o := range d.Field.Objects {
+		name := fmt.Sprintf("%04d.roi", o.Number)
+		if err := zip.Add(name, region(d.Field.Edges(o.Number), o.Box), time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)); err != nil {
+			return nil, err
+		}
+	}
+	err := zip.Close()
+	return zip.Part(), err
+}
+
+// The kinds of regions and of segments in ImageJ.
+const (
+	composite = 1 // as rectangles
+	traced    = 8
+
+	moveTo, lineTo, closePath = 0, 1, 4
+)
+
+// region is an ImageJ .roi file. One line of few points is a traced region, whose coordinates have
+// 16 bits. All others are composite ones, of segments in float32: kind, x, y, kind, x, y, …
+// Source: the layout in ij/io/RoiDecoder.java, and the kinds of java.awt.geom.PathIterator.
+func region(polygons []contour.Polygon, box image.Rectangle) []byte {
+	head := make([]byte, 64)
+	copy(head, "Iout")
+	order := binary.BigEndian
+	order.PutUint16(head[4:], 227) // version
+	for i, v := range []int{box.Min.Y, box.Min.X, box.Max.Y, box.Max.X} {
+		order.PutUint16(head[8+2*i:], uint16(min(v, math.MaxUint16)))
+	}
+	if line := polygons[0][0]; len(polygons) == 1 && len(polygons[0]) == 1 && len(line) <= math.MaxInt16 && box.In(image.Rect(0, 0, math.MaxInt16, math.MaxInt16)) {
+		head[6] = traced
+		order.PutUint16(head[16:], uint16(len(line)-1))
+		for axis, from := range []int{box.Min.X, box.Min.Y} {
+			for _, p := range line[1:] {
+				head = order.AppendUint16(head, uint16(int(p[axis])-from))
+			}
+		}
+		return head
+	}
+	var path []float32
+	for _, polygon := range polygons {
+		for _, line := range polygon {
+			for i, p := range line[1:] {
+				path = append(path, float32(min(i, lineTo)), float32(p[0]), float32(p[1])) // moveTo first
+			}
+			path = append(path, closePath)
+		}
+	}
+	head[6] = composite
+	order.PutUint32(head[36:], uint32(len(path)))
+	for _, v := range path {
+		head = order.AppendUint32(head, math.Float32bits(v))
+	}
+	return head
+}
+
+// The types are those of GeoJSON, in the form of QuPath 0.4 and later
+// (qupath/lib/io/QuPathTypeAdapters.java).
+type (
+	collection struct {
+		Type     string    `json:"type"`
+		Features []feature `json:"features"`
+	}
+	feature struct {
+		Type       string     `json:"type"`
+		ID         string     `json:"id"`
+		Geometry   geometry   `json:"geometry"`
+		Properties properties `json:"properties"`
+	}
+	geometry struct {
+		Type        string `json:"type"`
+		Coordinates any    `json:"coordinates"`
+	}
+	properties struct {
+		ObjectType     string             `json:"objectType"`
+		Name           string             `json:"name"`
+		Classification map[string]string  `json:"classification"`
+		Measurements   map[string]float64 `json:"measurements"`
+	}
+)
+
+// geojson gives an object a place in pixels, in polygons along the pixels.
+func geojson(d *Drawing) ([]byte, error) {
+	all := collection{"FeatureCollection", []feature{}}
+	for _, o := range d.Field.Objects {
+		polygons := d.Field.Edges(o.Number)
+		shape := geometry{"MultiPolygon", polygons}
+		if len(polygons) == 1 {
+			shape = geometry{"Polygon", polygons[0]}
+		}
+		all.Features = append(all.Features, feature{"Feature", identity(d.Field, o.Number, shape), shape, properties{
+			"detection", fmt.Sprint(o.Number), map[string]string{"name": d.Field.Class}, measurements(o)}})
+	}
+	text, err := json.Marshal(all)
+	return append(text, '\n'), err
+}
+
+// measurements leaves out what is unknown: QuPath takes no null.
+func measurements(o instances.Object) map[string]float64 {
+	all := map[string]float64{"Area px^2": float64(o.Area), "Perimeter px": o.Perimeter, "Roundness": o.Roundness, "Disagreement px^2": o.Disagreement}
+	if o.Doubt != nil {
+		all["Doubt"] = *o.Doubt
+	}
+	return all
+}
+
+// identity is a UUID of version 8 (RFC 9562): a hash of the field's size and class and of the
+// object's number and outline. An object that stays as it is keeps it.
+func identity(f *instances.Field, number uint16, shape geometry) string {
+	text, _ := json.Marshal([]any{f.Width, f.Height, f.Class, number, shape})
+	u := sha256.Sum256(text)
+	u[6], u[8] = u[6]&0x0f|0x80, u[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:16])
+}
