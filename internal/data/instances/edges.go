@@ -44,38 +44,31 @@ func (f *Field) Edges(number uint16) (all []contour.Polygon) {
 // twice, a line of its own closes.
 func (f *Field) walk(number uint16, start image.Point, seen map[image.Point]bool) (lines [][]contour.Point) {
 	is := func(p image.Point) bool { return f.At(p.X, p.Y) == number }
-	var line []image.Point
-	crossed := map[image.Point]int{} // place in line of a corner where pixels touch
-	closed := func(corners []image.Point) {
-		var points []contour.Point
-		for _, p := range append(slices.Clone(corners), corners[0]) {
-			points = append(points, contour.Point{float64(p.X), float64(p.Y)})
-		}
-		lines = append(lines, points)
-	}
+	var line []contour.Point
+	crossed := map[contour.Point]int{} // place in line of a corner where pixels touch
 	for corner, d := start, 0; ; {
 		if d == 0 {
 			seen[corner] = true
 		}
 		corner = corner.Add(steps[d])
+		point := contour.Point{float64(corner.X), float64(corner.Y)}
 		switch left := is(corner.Add(hand[(d+3)%4])); {
 		case !is(corner.Add(hand[d])): // to the right
 			d = (d + 1) % 4
-			if at, again := crossed[corner]; again && at < len(line) && line[at] == corner {
-				closed(line[at:])
+			if at, again := crossed[point]; again && at < len(line) && line[at] == point {
+				lines = append(lines, append(slices.Clone(line[at:]), point))
 				line = line[:at]
 			}
 			if left {
-				crossed[corner] = len(line)
+				crossed[point] = len(line)
 			}
-			line = append(line, corner)
+			line = append(line, point)
 		case left:
 			d = (d + 3) % 4
-			line = append(line, corner)
+			line = append(line, point)
 		}
 		if corner == start && d == 0 {
-			closed(line)
-			return lines
+			return append(lines, append(line, line[0]))
 		}
 	}
 }

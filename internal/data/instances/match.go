@@ -166,20 +166,18 @@ func (g Group) Finders() (n int) {
 // the finders say so; of several such groups, to the one with the most of these finders. Groups are
 // in the order of people and of their numbers. An object's Disagreement is that of its finders.
 // More groups than Most are an error.
-func Consensus(people []*Field, least float64) (*Field, []Group, error) {
+func Consensus(people []*Field, least float64) (*Field, []*Group, error) {
 	type link struct {
 		Pair
 		a, b int // people
 	}
 	var links []link
-	var groups []Group
-	group := make([][]int, len(people)) // by person and number
+	group := make([][]*Group, len(people)) // by person and number
 	for b, f := range people {
-		group[b] = make([]int, Most+1)
+		group[b] = make([]*Group, Most+1)
 		for _, o := range f.Objects {
-			group[b][o.Number] = len(groups)
-			groups = append(groups, Group{Of: make([]uint16, len(people))})
-			groups[len(groups)-1].Of[b] = o.Number
+			group[b][o.Number] = &Group{Of: make([]uint16, len(people))}
+			group[b][o.Number].Of[b] = o.Number
 		}
 		for a := range b {
 			for _, p := range Match(people[a], f, least) {
@@ -189,46 +187,48 @@ func Consensus(people []*Field, least float64) (*Field, []Group, error) {
 	}
 	slices.SortStableFunc(links, func(a, b link) int { return cmp.Compare(b.IoU, a.IoU) })
 	for _, l := range links {
-		first, second := group[l.a][l.A], group[l.b][l.B]
-		into, gone, twice := groups[min(first, second)].Of, groups[max(first, second)].Of, false
+		into, gone, twice := group[l.a][l.A], group[l.b][l.B], false
 		for p := range people {
-			twice = twice || into[p] > 0 && gone[p] > 0
+			twice = twice || into.Of[p] > 0 && gone.Of[p] > 0
 		}
-		for p, n := range gone {
+		for p, n := range gone.Of {
 			if n > 0 && !twice {
-				into[p], gone[p], group[p][n] = n, 0, min(first, second)
+				into.Of[p], group[p][n] = n, into
 			}
 		}
 	}
-	groups = slices.DeleteFunc(groups, func(g Group) bool { return g.Finders() == 0 })
-	if len(groups) > Most {
-		return nil, nil, ErrTooMany
-	}
-	for k, g := range groups {
-		for p, n := range g.Of {
-			if n > 0 {
-				group[p][n] = k
+	var groups []*Group
+	for b, f := range people {
+		for _, o := range f.Objects {
+			if g := group[b][o.Number]; g.Number == 0 {
+				if len(groups) == Most {
+					return nil, nil, ErrTooMany
+				}
+				groups = append(groups, g)
+				g.Number = uint16(len(groups))
 			}
 		}
 	}
 	fused, disagreement := fuse(people, groups, group)
-	for k := range groups {
-		if o := fused.Find(uint16(k + 1)); o != nil {
-			o.Disagreement, groups[k].Number = disagreement[k], o.Number
+	for k, g := range groups {
+		if o := fused.Find(g.Number); o != nil {
+			o.Disagreement = disagreement[k]
+		} else {
+			g.Number = 0
 		}
 	}
 	return fused, groups, nil
 }
 
-// fuse makes the field of the groups, and their disagreements in pixels. group has the index of an
-// object's group, by person and number.
-func fuse(people []*Field, groups []Group, group [][]int) (*Field, []float64) {
+// fuse makes the field of the groups, and their disagreements in pixels. group has those of objects,
+// by person and number.
+func fuse(people []*Field, groups []*Group, group [][]*Group) (*Field, []float64) {
 	labels, votes, disagreement := make([]uint16, len(people[0].Labels)), make([]int, len(groups)), make([]float64, len(groups))
 	for i := range labels {
 		var here []int // groups
 		for p, f := range people {
 			if n := f.Labels[i]; n > 0 {
-				g := group[p][n]
+				g := int(group[p][n].Number) - 1
 				if votes[g]++; votes[g] == 1 {
 					here = append(here, g)
 				}

@@ -192,7 +192,7 @@ func TestConsensus(t *testing.T) {
 	}
 	f, groups, err := Consensus(people, .5)
 	require.NoError(t, err)
-	assert.Equal(t, []Group{
+	assert.Equal(t, []*Group{
 		{1, []uint16{1, 4, 1}},
 		{2, []uint16{2, 2, 0}},
 		{3, []uint16{3, 0, 5}},

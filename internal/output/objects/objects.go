@@ -33,8 +33,7 @@ type Format struct {
 	Name   string // for flags and messages
 	Ending string // of the file's name
 	About  string // for people
-
-	write func(d *Drawing) ([]byte, error)
+	Write  func(d *Drawing) ([]byte, error)
 }
 
 // Formats are all formats. The first is the default.
@@ -52,9 +51,6 @@ var Formats = []Format{
 func Find(name string) (Format, error) {
 	return choice.Find("format", name, Formats, func(f Format) string { return f.Name })
 }
-
-// Write makes the file.
-func (f Format) Write(d *Drawing) ([]byte, error) { return f.write(d) }
 
 func labelsPNG(d *Drawing) ([]byte, error) {
 	grey := image.NewGray16(image.Rect(0, 0, d.Field.Width, d.Field.Height))

@@ -179,7 +179,12 @@ func TestImageJ(t *testing.T) {
 // An object that stays as it is keeps its identity; no two have the same.
 func TestGeoJSON(t *testing.T) {
 	ids := func(d *Drawing) (all []string) {
-		var file collection
+		var file struct {
+			Features []struct {
+				ID         string
+				Properties struct{ ObjectType string }
+			}
+		}
 		require.NoError(t, json.Unmarshal(written(t, "geojson", d), &file))
 		for _, f := range file.Features {
 			require.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, f.ID)
@@ -193,7 +198,7 @@ func TestGeoJSON(t *testing.T) {
 	d.Field.Delete(1)
 	assert.Equal(t, before[1:], ids(d))
 	assert.NotContains(t, before[1:], before[0])
-	assert.Equal(t, `{"type":"FeatureCollection","features":[]}`+"\n", string(written(t, "geojson", drawings()["none"])))
+	assert.Equal(t, `{"features":[],"type":"FeatureCollection"}`+"\n", string(written(t, "geojson", drawings()["none"])))
 	text := string(written(t, "geojson", d))
 	assert.NotContains(t, text, "null")
 	assert.Equal(t, 3, len(regexp.MustCompile(`"Doubt":`).FindAllString(text, -1)), "of the three that have one")

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"mrprism/internal/data/contour"
-	"mrprism/internal/data/instances"
 	"mrprism/internal/output/archive"
 )
 
@@ -74,60 +73,35 @@ func region(polygons []contour.Polygon, box image.Rectangle) []byte {
 	return head
 }
 
-// The types are those of GeoJSON, in the form of QuPath 0.4 and later
-// (qupath/lib/io/QuPathTypeAdapters.java).
-type (
-	collection struct {
-		Type     string    `json:"type"`
-		Features []feature `json:"features"`
-	}
-	feature struct {
-		Type       string     `json:"type"`
-		ID         string     `json:"id"`
-		Geometry   geometry   `json:"geometry"`
-		Properties properties `json:"properties"`
-	}
-	geometry struct {
-		Type        string `json:"type"`
-		Coordinates any    `json:"coordinates"`
-	}
-	properties struct {
-		ObjectType     string             `json:"objectType"`
-		Name           string             `json:"name"`
-		Classification map[string]string  `json:"classification"`
-		Measurements   map[string]float64 `json:"measurements"`
-	}
-)
+// values are JSON, by ascending names.
+type values = map[string]any
 
-// geojson gives an object a place in pixels, in polygons along the pixels.
+// geojson has a feature for each object, in polygons along the pixels, as QuPath 0.4 and later read
+// it. A measurement that is unknown is left out: QuPath takes no null. Source: RFC 7946, except for
+// the coordinates, which are pixels, and qupath/lib/io/QuPathTypeAdapters.java.
 func geojson(d *Drawing) ([]byte, error) {
-	all := collection{"FeatureCollection", []feature{}}
-	for _, o := range d.Field.Objects {
-		polygons := d.Field.Edges(o.Number)
-		shape := geometry{"MultiPolygon", polygons}
+	f, all := d.Field, []values{}
+	for _, o := range f.Objects {
+		polygons := f.Edges(o.Number)
+		shape := values{"type": "MultiPolygon", "coordinates": polygons}
 		if len(polygons) == 1 {
-			shape = geometry{"Polygon", polygons[0]}
+			shape = values{"type": "Polygon", "coordinates": polygons[0]}
 		}
-		all.Features = append(all.Features, feature{"Feature", identity(d.Field, o.Number, shape), shape, properties{
-			"detection", fmt.Sprint(o.Number), map[string]string{"name": d.Field.Class}, measurements(o)}})
+		measured := values{"Area px^2": o.Area, "Perimeter px": o.Perimeter, "Roundness": o.Roundness, "Disagreement px^2": o.Disagreement}
+		if o.Doubt != nil {
+			measured["Doubt"] = *o.Doubt
+		}
+		all = append(all, values{"type": "Feature", "id": identity(f.Width, f.Height, f.Class, o.Number, shape), "geometry": shape, "properties": values{
+			"objectType": "detection", "name": fmt.Sprint(o.Number), "classification": values{"name": f.Class}, "measurements": measured}})
 	}
-	text, err := json.Marshal(all)
+	text, err := json.Marshal(values{"type": "FeatureCollection", "features": all})
 	return append(text, '\n'), err
 }
 
-// measurements leaves out what is unknown: QuPath takes no null.
-func measurements(o instances.Object) map[string]float64 {
-	all := map[string]float64{"Area px^2": float64(o.Area), "Perimeter px": o.Perimeter, "Roundness": o.Roundness, "Disagreement px^2": o.Disagreement}
-	if o.Doubt != nil {
-		all["Doubt"] = *o.Doubt
-	}
-	return all
-}
-
-// identity is a UUID of version 8 (RFC 9562): a hash of the field's size and class and of the
-// object's number and outline. An object that stays as it is keeps it.
-func identity(f *instances.Field, number uint16, shape geometry) string {
-	text, _ := json.Marshal([]any{f.Width, f.Height, f.Class, number, shape})
+// identity is a UUID of version 8 (RFC 9562), a hash of what it is given. An object that stays as it
+// is keeps it.
+func identity(of ...any) string {
+	text, _ := json.Marshal(of)
 	u := sha256.Sum256(text)
 	u[6], u[8] = u[6]&0x0f|0x80, u[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:16])
