@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"mrprism/internal/data/foreign"
@@ -19,12 +20,17 @@ const syntheticIntro = `train synthetic - draws a data set with a known truth
 
 usage: train synthetic SCENARIO DIR [flags]
        train synthetic foreign DIR [flags]
+       train synthetic fields DIR -from DATA[,DATA] [flags]
 
 A SCENARIO draws eyes, and simulated raters mark disc and cup. DIR becomes a data set. It also receives truth/, against
 which "evaluate" scores, and calibrated/, the raters' mean probability in closed form, in 16 bits.
 
 foreign draws pictures without an optic disc, of all kinds in turn, and empty masks of one rater, "nobody". Train with
 them by -also, and the network learns to mark nothing there. Test that with pictures of another seed.
+
+fields puts many objects of data sets, whose images show one each, into one picture. Fields that are held out have
+objects that DATA holds out. Masks are those of most raters and of each object's core, for a finder of "export -finder";
+labels/NAME.png numbers the objects.
 
 A seed always gives the same files.
 
@@ -47,15 +53,24 @@ func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) 
 	var images, side int
 	var seed uint64
 	kinds, classes := foreign.Kinds, []string{"disc"}
+	fields := synthetic.FieldSet{Least: 25, Most: 25}
 	flags := cli.NewGroups()
 	flags.Add("flags", func(f *flag.FlagSet) {
 		f.IntVar(&images, "images", 100, "`NUMBER` of images; every fifth is held out")
-		f.IntVar(&side, "side", 0, "side of the images in `PIXELS`; with foreign, the longer side (default 128, with foreign 512)")
+		f.IntVar(&side, "side", 0, "side of the images in `PIXELS`; with foreign, the longer side (default 128, with foreign 512, of fields that of their objects)")
 		f.Uint64Var(&seed, "seed", 1, "`NUMBER` that decides every picture and every mark")
 	})
 	flags.Add("only with foreign", func(f *flag.FlagSet) {
 		cli.Parsed(f, &kinds, "kinds", "`KINDS` to draw, separated by commas (default all)", names(foreign.Find))
 		cli.Parsed(f, &classes, "classes", "`CLASSES` that no picture shows, separated by commas (default disc)", names(className))
+	})
+	flags.Add("only with fields", func(f *flag.FlagSet) {
+		cli.Parsed(f, &fields.Sources, "from", "`FOLDERS` of data sets of one class, separated by commas", names(func(name string) (string, error) { return name, nil }))
+		f.Func("objects", "`NUMBER` of objects in a field, or LEAST-MOST (default 25)", func(text string) (err error) {
+			fields.Least, fields.Most, err = between(text)
+			return err
+		})
+		f.BoolVar(&fields.Touching, "touching", false, "half of the objects touch another one")
 	})
 	intro := syntheticIntro
 	for _, s := range synthetic.Scenarios {
@@ -72,6 +87,17 @@ func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) 
 		}
 		name, folder, given := rest[0], rest[1], flags.Given()
 		drawsForeign := name == "foreign"
+		if name == "fields" {
+			if len(fields.Sources) == 0 || images < 1 || side < 0 || side > 8192 {
+				return cli.Wrong("fields: give -from DATA, -images of at least 1, and a -side of at most 8192 pixels")
+			}
+			fields.Images, fields.Side, fields.Seed = images, side, seed
+			if err := synthetic.WriteFields(ctx, folder, fields); err != nil {
+				return err
+			}
+			fmt.Fprintf(stderr, "%s: %d fields\n", folder, images)
+			return nil
+		}
 		if !given["side"] {
 			side = map[bool]int{false: 128, true: 512}[drawsForeign]
 		}
@@ -120,6 +146,19 @@ func names[T any](parse func(name string) (T, error)) func(text string) ([]T, er
 		}
 		return all, nil
 	}
+}
+
+// between reads "25" or "0-60".
+func between(text string) (least, most int, err error) {
+	first, last, ranged := strings.Cut(text, "-")
+	least, err = strconv.Atoi(first)
+	if most = least; ranged && err == nil {
+		most, err = strconv.Atoi(last)
+	}
+	if err != nil || least < 0 || most < least || most > 1000 {
+		return 0, 0, fmt.Errorf("%q: give a number from 0 to 1000, or two such as 0-60", text)
+	}
+	return least, most, nil
 }
 
 // className refuses what cannot name a class.
