@@ -183,12 +183,25 @@ func perimeter(l contour.Lines) (length float64) {
 
 // Delete takes objects away.
 func (f *Field) Delete(numbers ...uint16) {
-	for i, n := range f.Labels {
-		if n > 0 && slices.Contains(numbers, n) {
-			f.Labels[i] = 0
+	for _, n := range numbers {
+		if o := f.Find(n); o != nil {
+			f.each(o.Box, func(i int) {
+				if f.Labels[i] == n {
+					f.Labels[i] = 0
+				}
+			})
 		}
 	}
 	f.Objects = slices.DeleteFunc(f.Objects, func(o Object) bool { return slices.Contains(numbers, o.Number) })
+}
+
+// each visits the pixels of a box in the field.
+func (f *Field) each(box image.Rectangle, visit func(i int)) {
+	for y := box.Min.Y; y < box.Max.Y; y++ {
+		for x := box.Min.X; x < box.Max.X; x++ {
+			visit(y*f.Width + x)
+		}
+	}
 }
 
 // Merge makes one object, the first, of several.
@@ -202,13 +215,11 @@ func (f *Field) Merge(numbers ...uint16) error {
 		o := f.Find(n)
 		box, disagreement = box.Union(o.Box), disagreement+o.Disagreement
 	}
-	for y := box.Min.Y; y < box.Max.Y; y++ {
-		for x := box.Min.X; x < box.Max.X; x++ {
-			if i := y*f.Width + x; slices.Contains(numbers[1:], f.Labels[i]) {
-				f.Labels[i] = numbers[0]
-			}
+	f.each(box, func(i int) {
+		if slices.Contains(numbers[1:], f.Labels[i]) {
+			f.Labels[i] = numbers[0]
 		}
-	}
+	})
 	first.Box, first.Disagreement, first.Doubt, first.By = box, disagreement, nil, You
 	f.Objects = slices.DeleteFunc(f.Objects, func(o Object) bool { return slices.Contains(numbers[1:], o.Number) })
 	f.Measure(numbers[0])
@@ -291,13 +302,6 @@ func grow(owner, front []int, w int, allowed func(i int) bool) {
 		}
 		front = next
 	}
-}
-
-// Clone is a copy that shares nothing.
-func (f *Field) Clone() *Field {
-	c := *f
-	c.Labels, c.Objects = slices.Clone(f.Labels), slices.Clone(f.Objects)
-	return &c
 }
 
 // FromLabels is the field of a label image, such as of another program: every number above 0 is an

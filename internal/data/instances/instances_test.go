@@ -3,6 +3,7 @@ package instances
 import (
 	"image"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -105,4 +106,37 @@ func TestLabelsOfAnotherProgram(t *testing.T) {
 	require.Len(t, again.Objects, 1)
 	assert.Equal(t, f.Objects[0].Area, again.Objects[0].Area)
 	assert.Equal(t, uint16(2), again.Objects[0].Number)
+}
+
+func TestAHistoryUndoesAndRedoes(t *testing.T) {
+	f := New(200, 80, "cell")
+	added(t, f, 0, 0, 20)
+	added(t, f, 39, 0, 20)
+	before, objects := slices.Clone(f.Labels), slices.Clone(f.Objects)
+	h := NewHistory(f)
+	require.NoError(t, h.Change([]uint16{1, 2}, image.Rectangle{}, func(f *Field) error { return f.Merge(1, 2) }))
+	merged := slices.Clone(f.Labels)
+	require.NoError(t, h.Change(nil, image.Rect(100, 0, 300, 80), func(f *Field) error { added(t, f, 120, 10, 20); return nil }))
+	assert.Len(t, f.Objects, 2)
+	require.Error(t, h.Change([]uint16{1}, image.Rectangle{}, func(f *Field) error { f.Delete(1); return ErrTooMany }))
+	assert.Len(t, f.Objects, 2, "a change that fails leaves the field as it was")
+	assert.True(t, h.Undo())
+	assert.Equal(t, merged, f.Labels)
+	assert.True(t, h.Undo())
+	assert.Equal(t, before, f.Labels)
+	assert.Equal(t, objects, f.Objects)
+	assert.False(t, h.Undo())
+	assert.True(t, h.Redo())
+	assert.Equal(t, merged, f.Labels)
+	undo, redo := h.Steps()
+	assert.Equal(t, []int{1, 1}, []int{undo, redo})
+	require.NoError(t, h.Change([]uint16{1}, image.Rectangle{}, func(f *Field) error { f.Delete(1); return nil }))
+	assert.False(t, h.Redo(), "a new change ends what was undone")
+}
+
+// Clone is a copy that shares nothing.
+func (f *Field) Clone() *Field {
+	c := *f
+	c.Labels, c.Objects = slices.Clone(f.Labels), slices.Clone(f.Objects)
+	return &c
 }

@@ -35,43 +35,35 @@ func overlaps(a, b *Field, least float64) (pairs []Pair) {
 // Match pairs the objects of two fields of one size, each with at most one, so that the sum of IoU
 // is largest. It pairs objects whose IoU is at least least (0 to 1), and above 0. Pairs are in the
 // order of A. Source: Jonker and Volgenant 1987.
-func Match(a, b *Field, least float64) (pairs []Pair) {
-	var rows [][]Pair // by object of a that overlaps any
-	columns := map[uint16]int{}
-	for _, p := range overlaps(a, b, least) {
-		if n := len(rows); n == 0 || rows[n-1][0].A != p.A {
-			rows = append(rows, nil)
-		}
-		rows[len(rows)-1] = append(rows[len(rows)-1], p)
-		if _, known := columns[p.B]; !known {
-			columns[p.B] = len(columns)
-		}
-	}
-	n := len(rows) + len(columns)
+func Match(a, b *Field, least float64) []Pair {
+	pairs, columns := overlaps(a, b, least), 1+int(b.highest())
+	rows := 1 + int(a.highest())
+	n := columns + rows
 	t := taken{
-		row: slices.Repeat([]int{-1}, n), hops: make([][]hop, len(rows)), rows: make([]float64, len(rows)), columns: make([]float64, n),
+		row: slices.Repeat([]int{-1}, n), hops: make([][]hop, rows), rows: make([]float64, rows), columns: make([]float64, n),
 		from: make([]int, n), length: slices.Repeat([]float64{math.Inf(1)}, n), done: make([]bool, n),
 	}
-	for r, row := range rows {
-		for _, p := range row {
-			t.hops[r] = append(t.hops[r], hop{columns[p.B], 1 - p.IoU})
-		}
-		t.hops[r] = append(t.hops[r], hop{len(columns) + r, 1})
+	for _, p := range pairs {
+		t.hops[p.A] = append(t.hops[p.A], hop{int(p.B), 1 - p.IoU})
+	}
+	for r := range rows {
+		t.hops[r] = append(t.hops[r], hop{columns + r, 1})
 		t.augment(r)
 	}
-	for r, row := range rows {
-		for _, p := range row {
-			if t.row[columns[p.B]] == r {
-				pairs = append(pairs, p)
-			}
-		}
-	}
-	return pairs
+	return slices.DeleteFunc(pairs, func(p Pair) bool { return t.row[p.B] != int(p.A) })
 }
 
-// taken says which row has taken a column. Each row has one more column, for no object. The distance
-// of a hop, less the prices of its row and its column, is 0 or more, and 0 to the column that a row
-// has taken.
+// highest is the highest number of an object.
+func (f *Field) highest() uint16 {
+	if len(f.Objects) == 0 {
+		return 0
+	}
+	return f.Objects[len(f.Objects)-1].Number
+}
+
+// taken says which row, an object of one field, has taken a column, an object of the other, by their
+// numbers. Each row has a column more, for no object. The distance of a hop, less the prices of its
+// row and its column, is 0 or more, and 0 to the column that a row has taken.
 type taken struct {
 	row           []int   // by column; -1: none
 	hops          [][]hop // by row
@@ -209,41 +201,41 @@ func Consensus(people []*Field, least float64) (*Field, []*Group, error) {
 			}
 		}
 	}
-	fused, disagreement := fuse(people, groups, group)
-	for k, g := range groups {
-		if o := fused.Find(g.Number); o != nil {
-			o.Disagreement = disagreement[k]
-		} else {
+	fused := fuse(people, group, len(groups))
+	for _, g := range groups {
+		if fused.Find(g.Number) == nil {
 			g.Number = 0
 		}
 	}
 	return fused, groups, nil
 }
 
-// fuse makes the field of the groups, and their disagreements in pixels. group has those of objects,
-// by person and number.
-func fuse(people []*Field, groups []*Group, group [][]*Group) (*Field, []float64) {
-	labels, votes, disagreement := make([]uint16, len(people[0].Labels)), make([]int, len(groups)), make([]float64, len(groups))
+// fuse makes the field of n groups. group has those of objects, by person and number.
+func fuse(people []*Field, group [][]*Group, n int) *Field {
+	labels, votes, disagreement := make([]uint16, len(people[0].Labels)), make([]int, n+1), make([]float64, n+1)
 	for i := range labels {
-		var here []int // groups
 		for p, f := range people {
-			if n := f.Labels[i]; n > 0 {
-				g := int(group[p][n].Number) - 1
-				if votes[g]++; votes[g] == 1 {
-					here = append(here, g)
-				}
+			if g := group[p][f.Labels[i]]; g != nil {
+				votes[g.Number]++
 			}
 		}
 		most := 0
-		slices.Sort(here)
-		for _, g := range here {
-			of, v := groups[g].Finders(), votes[g]
-			if 2*v > of && v > most {
-				most, labels[i] = v, uint16(g+1)
+		for p, f := range people {
+			g := group[p][f.Labels[i]]
+			if g == nil || votes[g.Number] == 0 {
+				continue
 			}
-			disagreement[g] += float64(2*v*(of-v)) / float64(max(1, of*(of-1)))
-			votes[g] = 0
+			of, v := g.Finders(), votes[g.Number]
+			if 2*v > of && v > most {
+				most, labels[i] = v, g.Number
+			}
+			disagreement[g.Number] += float64(2*v*(of-v)) / float64(max(1, of*(of-1)))
+			votes[g.Number] = 0
 		}
 	}
-	return FromLabels(people[0].Width, people[0].Height, people[0].Class, labels), disagreement
+	f := FromLabels(people[0].Width, people[0].Height, people[0].Class, labels)
+	for i, o := range f.Objects {
+		f.Objects[i].Disagreement = disagreement[o.Number]
+	}
+	return f
 }

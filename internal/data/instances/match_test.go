@@ -136,7 +136,7 @@ func TestAgainstSciPy(t *testing.T) {
 	for i := range 200 {
 		a, b := random(rng, 24, 20), random(rng, 24, 20)
 		if i%4 == 0 { // the same, but for some pixels and numbers
-			b = a.Clone()
+			b = FromLabels(24, 24, "cell", a.Labels)
 			for range 60 {
 				b.Labels[rng.IntN(len(b.Labels))] = uint16(rng.IntN(21))
 			}
