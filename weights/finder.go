@@ -12,8 +12,13 @@ import (
 // tensors.
 const finderKey = "finder"
 
+// Core is the second class of a finder of many objects: the middle of each, by which objects are
+// told apart that touch.
+const Core = "core"
+
 // Finder is the small network that looks for the anchor in whole photographs in place of the file's
-// own, or nil. What draws a structure in crops forgets to find it, and the other way round.
+// own, or for the many objects of a field; nil: there is none. What draws a structure in crops
+// forgets to find it, and the other way round.
 func (f *File) Finder() (*Model, error) {
 	small, err := f.Attached()
 	if small == nil || err != nil {
@@ -58,8 +63,10 @@ func (f *File) fits(small *File) (Metadata, error) {
 	switch {
 	case err != nil:
 		return about, err
+	case m.Anchor == "" && len(m.Classes) == 1 && slices.Equal(about.Classes, []string{m.Classes[0], Core}):
+		return about, nil
 	case m.Anchor == "" || !slices.Equal(about.Classes, []string{m.Anchor}):
-		return about, fmt.Errorf("%s marks %s, and %s looks for %q: train it on that class alone", about.Name, strings.Join(about.Classes, ", "), m.Name, m.Anchor)
+		return about, fmt.Errorf("%s marks %s, and %s looks for %q: train it on that class alone, or on fields (train synthetic fields)", about.Name, strings.Join(about.Classes, ", "), m.Name, m.Anchor)
 	case m.Side != about.Side:
 		return about, fmt.Errorf("%s sees %d pixels, and %s %d: train it at that side", about.Name, about.Side, m.Name, m.Side)
 	}

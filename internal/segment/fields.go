@@ -1,0 +1,333 @@
+package segment
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"image"
+	"math"
+	"slices"
+
+	"mrprism/internal/data/instances"
+	"mrprism/internal/data/roi"
+	"mrprism/internal/files/imageio"
+	"mrprism/shaders/pulse"
+	"mrprism/weights"
+)
+
+// The finder looks at a field in tiles at two scales: a pixel that it sees is finer or coarser
+// pixels of the picture wide. It has learned from objects whose longer side is 28 to 150 of its
+// pixels, most often usual. Tiles overlap by a share of their side.
+const (
+	finer, coarser = 1.25, 4
+	usual          = 45
+	overlap        = 0.25
+)
+
+// margin is the side of the square in which an object is drawn, of the object's longer side: as in
+// the images that the shipped cells were learned from.
+const margin = 1.55
+
+// FindsMany says whether a model finds the many objects of a field.
+func FindsMany(m *weights.Model) bool {
+	small, err := m.File.Finder()
+	return err == nil && small != nil && len(small.Metadata.Classes) == 2
+}
+
+// Field finds all objects of a picture, such as the cells in a field of view. The finder marks
+// objects and their cores in tiles at two scales. Then the network draws each object in a square
+// around it. No pixel belongs to two objects. Of the options RaterWeights and Progress count, with
+// the stages "find" (tiles) and "outline" (objects). A model without a finder of many objects gives
+// an OptionError.
+func (e *Engine) Field(ctx context.Context, img *imageio.Image, o Options) (*instances.Field, error) {
+	if e.finder == nil || len(e.finder.about.Classes) != 2 {
+		return nil, &OptionError{fmt.Errorf("model %s marks one %s a picture, and finds no further ones", e.about.Name, e.about.Classes[0])}
+	}
+	q, err := e.request(img, o)
+	if err != nil {
+		return nil, err
+	}
+	found, err := e.findAll(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	field := instances.New(img.W, img.H, e.about.Classes[0])
+	for i, one := range found {
+		q.Progress("outline", i, len(found))
+		if _, err := e.outline(ctx, q, field, one, found); err != nil {
+			return nil, err
+		}
+	}
+	return field, nil
+}
+
+// Object draws one object in a square of the picture, and adds it to the field. The number is 0 if
+// the network draws nothing there but what other objects have.
+func (e *Engine) Object(ctx context.Context, img *imageio.Image, field *instances.Field, square imageio.Square, o Options) (uint16, error) {
+	q, err := e.request(img, o)
+	if err != nil {
+		return 0, err
+	}
+	return e.outline(ctx, q, field, thing{box: image.Rect(square.X, square.Y, square.X+square.Side, square.Y+square.Side), alone: true}, nil)
+}
+
+// thing is an object as the finder marks it.
+type thing struct {
+	box    image.Rectangle // pixels of the picture
+	scale  float64         // pixels of the picture in a pixel of the map
+	w      int             // of mask
+	origin image.Point     // of mask, pixels of the map
+	mask   []bool          // in the map
+	area   float64         // pixels of the picture
+	sure   float64         // mean probability of the core
+	alone  bool            // a person gave the square
+}
+
+// has reports whether the finder gives a pixel of the picture to the thing.
+func (t *thing) has(x, y int) bool {
+	mx, my := int((float64(x)+.5)/t.scale)-t.origin.X, int((float64(y)+.5)/t.scale)-t.origin.Y
+	return mx >= 0 && my >= 0 && mx < t.w && my*t.w+mx < len(t.mask) && t.mask[my*t.w+mx]
+}
+
+// shared is the share of the smaller of two things that both have.
+func (t *thing) shared(o *thing) float64 {
+	if t.area > o.area {
+		t, o = o, t
+	}
+	if !t.box.Overlaps(o.box) {
+		return 0
+	}
+	both, all := 0., 0.
+	for i, set := range t.mask {
+		if set {
+			all++
+			if o.has(int((float64(t.origin.X+i%t.w)+.5)*t.scale), int((float64(t.origin.Y+i/t.w)+.5)*t.scale)) {
+				both++
+			}
+		}
+	}
+	return both / max(1, all)
+}
+
+// findAll finds the things at both scales. That scale leads at which they are about as large as
+// usual. The other one adds what the first has not.
+func (e *Engine) findAll(ctx context.Context, q request) (found []thing, err error) {
+	side := e.finder.about.Side
+	scales := []float64{coarser, finer}
+	whole := float64(max(q.image.W, q.image.H)) / float64(side)
+	for i, s := range scales {
+		scales[i] = min(s, whole)
+	}
+	scales = slices.Compact(scales)
+	var tiles []image.Point
+	total := 0
+	for _, s := range scales {
+		total += len(tilesOf(q.image, s, side))
+	}
+	var all [][]thing
+	done := 0
+	for _, s := range scales {
+		tiles = tilesOf(q.image, s, side)
+		m := newMap(q.image, s)
+		for _, at := range tiles {
+			q.Progress("find", done, total)
+			done++
+			if err := e.finder.mark(ctx, q.image, m, at, side); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, m.things())
+	}
+	far := func(things []thing) float64 {
+		if len(things) == 0 {
+			return math.Inf(1)
+		}
+		var extents []float64
+		for _, t := range things {
+			extents = append(extents, float64(max(t.box.Dx(), t.box.Dy()))/t.scale)
+		}
+		slices.Sort(extents)
+		return math.Abs(math.Log(extents[len(extents)/2] / usual))
+	}
+	slices.SortStableFunc(all, func(a, b []thing) int { return cmp.Compare(far(a), far(b)) })
+	for _, things := range all {
+		for _, t := range things {
+			if !slices.ContainsFunc(found, func(o thing) bool { return o.scale != t.scale && t.shared(&o) > 0.3 }) {
+				found = append(found, t)
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b thing) int { // in reading order, in bands
+		return cmp.Or(cmp.Compare((a.box.Min.Y+a.box.Max.Y)/2/int(usual*coarser), (b.box.Min.Y+b.box.Max.Y)/2/int(usual*coarser)), cmp.Compare(a.box.Min.X, b.box.Min.X))
+	})
+	return found, nil
+}
+
+// tilesOf are the corners of the tiles, pixels of the map. They cover the picture.
+func tilesOf(img *imageio.Image, scale float64, side int) (corners []image.Point) {
+	starts := func(pixels int) (all []int) {
+		n, step := int(math.Ceil(float64(pixels)/scale)), int(float64(side)*(1-overlap))
+		for at := 0; ; at += step {
+			if at+side >= n {
+				return append(all, max(0, (n-side)))
+			}
+			all = append(all, at)
+		}
+	}
+	for _, y := range starts(img.H) {
+		for _, x := range starts(img.W) {
+			corners = append(corners, image.Pt(x, y))
+		}
+	}
+	return corners
+}
+
+// fieldMap is what the finder marks in a picture, in levels of 0 to 255.
+type fieldMap struct {
+	w, h       int
+	scale      float64
+	cell, core []uint8
+}
+
+func newMap(img *imageio.Image, scale float64) *fieldMap {
+	m := &fieldMap{w: int(math.Ceil(float64(img.W) / scale)), h: int(math.Ceil(float64(img.H) / scale)), scale: scale}
+	m.cell, m.core = make([]uint8, m.w*m.h), make([]uint8, m.w*m.h)
+	return m
+}
+
+// mark looks at a tile. Near the border of a tile that lies within the picture, the next one knows
+// better.
+func (e *Engine) mark(ctx context.Context, img *imageio.Image, m *fieldMap, at image.Point, side int) error {
+	square := imageio.Square{X: int(float64(at.X) * m.scale), Y: int(float64(at.Y) * m.scale), Side: int(math.Round(float64(side) * m.scale))}
+	if err := e.feed(ctx, e.crop(img, square)); err != nil {
+		return err
+	}
+	y, err := e.checked(ctx, e.network.Recur)
+	if err != nil {
+		return err
+	}
+	edge := int(float64(side) * overlap / 2)
+	for i := range side * side {
+		x, line := at.X+i%side, at.Y+i/side
+		if x >= m.w || line >= m.h || i%side < edge && at.X > 0 || i/side < edge && at.Y > 0 {
+			continue
+		}
+		m.cell[line*m.w+x], m.core[line*m.w+x] = uint8(255*y[2*i]), uint8(255*y[2*i+1])
+	}
+	return nil
+}
+
+// leastCore is how many pixels of the map a core has at least.
+const leastCore = 5
+
+// things are the cores of the map, each with the cell around it. Where cells touch, a pixel goes to
+// the core from which the fewest steps lead to it.
+func (m *fieldMap) things() (all []thing) {
+	owner := make([]int32, len(m.cell)) // core + 1
+	var front []int
+	for _, core := range roi.Connected(len(m.core), m.w, true, func(i int) bool { return m.core[i] > 127 }) {
+		if len(core) < leastCore {
+			continue
+		}
+		t := thing{scale: m.scale}
+		for _, i := range core {
+			owner[i] = int32(len(all) + 1)
+			t.sure += float64(m.core[i]) / 255 / float64(len(core))
+		}
+		all, front = append(all, t), append(front, core...)
+	}
+	boxes, areas := make([]image.Rectangle, len(all)), make([]int, len(all))
+	for len(front) > 0 {
+		pulse.Beat()
+		var next []int
+		for _, i := range front {
+			x, y, by := i%m.w, i/m.w, owner[i]
+			boxes[by-1], areas[by-1] = boxes[by-1].Union(image.Rect(x, y, x+1, y+1)), areas[by-1]+1
+			for _, to := range [...]image.Point{{x - 1, y}, {x + 1, y}, {x, y - 1}, {x, y + 1}} {
+				if j := to.Y*m.w + to.X; to.In(image.Rect(0, 0, m.w, m.h)) && owner[j] == 0 && m.cell[j] > 127 {
+					owner[j] = by
+					next = append(next, j)
+				}
+			}
+		}
+		front = next
+	}
+	for i := range all {
+		b, t := boxes[i], &all[i]
+		t.origin, t.w, t.area = b.Min, b.Dx(), float64(areas[i])*m.scale*m.scale
+		for y := b.Min.Y; y < b.Max.Y; y++ {
+			for x := b.Min.X; x < b.Max.X; x++ {
+				t.mask = append(t.mask, owner[y*m.w+x] == int32(i+1))
+			}
+		}
+		t.box = image.Rect(int(float64(b.Min.X)*m.scale), int(float64(b.Min.Y)*m.scale), int(float64(b.Max.X)*m.scale), int(float64(b.Max.Y)*m.scale))
+	}
+	return all
+}
+
+// outline draws a thing and adds it to the field, without what the finder gives to others. Of what
+// the network draws the piece counts that has most of the thing.
+func (e *Engine) outline(ctx context.Context, q request, field *instances.Field, t thing, others []thing) (uint16, error) {
+	side, at := int(math.Ceil(margin*float64(max(t.box.Dx(), t.box.Dy(), 8)))), t.box.Min.Add(t.box.Max).Div(2)
+	if t.alone {
+		side = t.box.Dx()
+	}
+	square := image.Rect(at.X-side/2, at.Y-side/2, at.X-side/2+side, at.Y-side/2+side).Intersect(image.Rect(0, 0, q.image.W, q.image.H))
+	if square.Empty() {
+		return 0, nil
+	}
+	o := q.Options
+	o.ROI, o.Evidence, o.Progress = "none", nil, nil
+	r, err := e.Segment(ctx, part(q.image, square), o)
+	if err != nil {
+		return 0, err
+	}
+	p := r.Probability(0)
+	var near []*thing
+	for i := range others {
+		if o := &others[i]; o.box != t.box && o.box.Overlaps(square) && o.scale == t.scale {
+			near = append(near, o)
+		}
+	}
+	free := make([]bool, len(p))
+	for i := range free {
+		x, y := square.Min.X+i%square.Dx(), square.Min.Y+i/square.Dx()
+		free[i] = field.At(x, y) == 0 && !slices.ContainsFunc(near, func(o *thing) bool { return o.has(x, y) })
+	}
+	mask, best := make([]uint8, len(p)), 0
+	for _, piece := range roi.Connected(len(p), square.Dx(), true, func(i int) bool { return free[i] && p[i] > 0.5 }) {
+		shared := 0
+		for _, i := range piece {
+			if t.alone || t.has(square.Min.X+i%square.Dx(), square.Min.Y+i/square.Dx()) {
+				shared++
+			}
+		}
+		if shared > best {
+			best = shared
+			clear(mask)
+			for _, i := range piece {
+				mask[i] = 255
+			}
+		}
+	}
+	if best == 0 {
+		return 0, nil
+	}
+	one := instances.Object{By: instances.Model, Doubt: r.Doubt}
+	for i, v := range r.Disagreement(0) {
+		if free[i] {
+			one.Disagreement += float64(v)
+		}
+	}
+	return field.Add(square, mask, one)
+}
+
+// part is a rectangle of a picture as a picture.
+func part(img *imageio.Image, at image.Rectangle) *imageio.Image {
+	out := *img
+	out.W, out.H, out.Pix = at.Dx(), at.Dy(), make([]uint8, 0, 3*at.Dx()*at.Dy())
+	for y := at.Min.Y; y < at.Max.Y; y++ {
+		out.Pix = append(out.Pix, img.Pix[3*(y*img.W+at.Min.X):3*(y*img.W+at.Max.X)]...)
+	}
+	return &out
+}
