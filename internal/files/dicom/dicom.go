@@ -89,7 +89,7 @@ func Open(data []byte, slice int, jpeg raster.JPEG) (*raster.Frame, error) {
 	}
 	return &raster.Frame{
 		W: f.w, H: f.h, Orientation: 1, Spacing: f.spacing(), Slice: f.index + 1, Slices: f.frames, Memory: f.memory(), Decode: f.decode,
-		Header: f.reference(), Cut: &f.cut,
+		Header: f.reference(), Cut: &f.cut, Apart: f.apart(),
 	}, nil
 }
 

@@ -3,6 +3,7 @@ package dicom
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -22,16 +23,18 @@ const (
 // Segment is a structure in a frame.
 type Segment struct {
 	Name      string
-	Levels    []uint8 // (rows, columns) as the file stores them: probability × 255; 128 and more is inside
+	Levels    []uint8 // (slices, rows, columns) as the file stores them: probability × 255; 128 and more is inside
 	Corrected bool    // a person corrected it
 }
 
-// Segmentation is a DICOM SEG of a frame of another file. Unless Identity is set, nothing in it
+// Segmentation is a DICOM SEG of a frame of another file, or of the slices of a series. Unless Identity is set, nothing in it
 // names the patient: an archive would find the patient by the source's UIDs, so they become others.
 type Segmentation struct {
 	Source     *Header
+	Series     []*Header // of all slices in their order, the first is Source; nil: of Source alone
 	Segments   []Segment // each inside the one before
 	Fractional bool      // probabilities; otherwise masks of one bit
+	Step       float64   // mm between the slices of a series; 0: not one number
 	By         string    // "consensus", or who drew it
 	Model      string    // its title
 	Serial     string    // identifies the model
@@ -76,13 +79,15 @@ func (s *Segmentation) uid(of string) string {
 // Encode writes the file. Equal segmentations of one day and run give equal files, since UIDs are
 // computed from the content. Source: PS3.3 A.51, C.8.20 and C.7.6.16.
 func (s *Segmentation) Encode() ([]byte, error) {
-	if err := s.Source.Check(); err != nil {
-		return nil, err
+	for _, h := range s.sources() {
+		if err := h.Check(); err != nil {
+			return nil, err
+		}
 	}
 	var all [][]uint8
 	size := 0
 	for _, one := range s.Segments {
-		if len(one.Levels) != s.Source.w*s.Source.h {
+		if len(one.Levels) != len(s.sources())*s.Source.w*s.Source.h {
 			return nil, errors.New("the masks have another size than the frame in the file")
 		}
 		pulse.Beat()
@@ -193,8 +198,17 @@ func (s *Segmentation) dataSet(uids [3]string, pixels []byte) elements.Set {
 	index.Pointer(0x00209165, 0x0062000b)
 	index.Pointer(0x00209167, 0x0062000a)
 	index.Text(0x00209421, "LO", "Segment")
+	var places elements.Set
+	places.Text(0x00209164, "UI", uids[2])
+	places.Pointer(0x00209165, 0x00200032)
+	places.Pointer(0x00209167, 0x00209113)
+	places.Text(0x00209421, "LO", "Position")
+	indices := []elements.Set{index, places}
+	if s.Series == nil || !h.placed {
+		indices = indices[:1]
+	}
 	e.Sequence(0x00209221, organization)
-	e.Sequence(0x00209222, index)
+	e.Sequence(0x00209222, indices...)
 	s.image(&e)
 	s.segments(&e)
 	corrected := ""
@@ -211,12 +225,21 @@ func (s *Segmentation) dataSet(uids [3]string, pixels []byte) elements.Set {
 	return e
 }
 
-// series refers to the source's series and instance.
+// series refers to the source's series and instances.
 func (s *Segmentation) series() (series elements.Set) {
-	var instance elements.Set
-	instance.Text(0x00081150, "UI", s.Source.class)
-	instance.Text(0x00081155, "UI", s.uid(s.Source.instance))
-	series.Sequence(0x0008114a, instance)
+	var instances []elements.Set
+	before := ""
+	for _, h := range s.sources() {
+		if h.instance == before { // a further frame
+			continue
+		}
+		before = h.instance
+		var instance elements.Set
+		instance.Text(0x00081150, "UI", h.class)
+		instance.Text(0x00081155, "UI", s.uid(h.instance))
+		instances = append(instances, instance)
+	}
+	series.Sequence(0x0008114a, instances...)
 	series.Text(0x0020000e, "UI", s.uid(s.Source.series))
 	return series
 }
@@ -229,7 +252,7 @@ func (s *Segmentation) image(e *elements.Set) {
 	}
 	e.Words(0x00280002, 1)
 	e.Text(0x00280004, "CS", "MONOCHROME2")
-	e.Text(0x00280008, "IS", fmt.Sprint(len(s.Segments)))
+	e.Text(0x00280008, "IS", fmt.Sprint(len(s.Segments)*len(s.sources())))
 	e.Words(0x00280010, s.Source.h)
 	e.Words(0x00280011, s.Source.w)
 	e.Words(0x00280100, bits)
@@ -288,7 +311,7 @@ func (s *Segmentation) segments(e *elements.Set) {
 	e.Text(0x00620013, "CS", overlap)
 }
 
-// groups describes a frame for each segment: its source, its number and its place.
+// groups describes a frame for each segment and slice: its source, its number and its place.
 func (s *Segmentation) groups(e *elements.Set) {
 	h := s.Source
 	var shared elements.Set
@@ -300,32 +323,46 @@ func (s *Segmentation) groups(e *elements.Set) {
 	if h.spacing[0] > 0 {
 		var measures elements.Set
 		measures.Decimals(0x00180050, h.thickness) // which the standard requires with the spacing
+		if s.Step > 0 {
+			measures.Decimals(0x00180088, s.Step)
+		}
 		measures.Decimals(0x00280030, h.spacing[0], h.spacing[1])
 		shared.Sequence(0x00289110, measures)
 	}
 	e.Sequence(0x52009229, shared)
 	var frames []elements.Set
 	for i := range s.Segments {
-		var source, derivation, content, place, segment, frame elements.Set
-		source.Text(0x00081150, "UI", h.class)
-		source.Text(0x00081155, "UI", s.uid(h.instance))
-		if h.frames > 1 {
-			source.Text(0x00081160, "IS", fmt.Sprint(h.frame))
+		for k, h := range s.sources() {
+			frames = append(frames, s.group(h, i, k))
 		}
-		source.Text(0x0028135a, "CS", "YES")
-		source.Sequence(0x0040a170, code{"121322", "DCM", "Source image for image processing operation"}.item())
-		derivation.Sequence(0x00082112, source)
-		derivation.Sequence(0x00089215, code{"113076", "DCM", "Segmentation"}.item())
-		frame.Sequence(0x00089124, derivation)
-		content.Bytes(0x00209157, "UL", []byte{byte(i + 1), byte((i + 1) >> 8), 0, 0})
-		frame.Sequence(0x00209111, content)
-		if h.placed {
-			place.Decimals(0x00200032, h.position[:]...)
-			frame.Sequence(0x00209113, place)
-		}
-		segment.Words(0x0062000b, i+1)
-		frame.Sequence(0x0062000a, segment)
-		frames = append(frames, frame)
 	}
 	e.Sequence(0x52009230, frames...)
+}
+
+// group describes the frame of segment i in slice k, whose source is h.
+func (s *Segmentation) group(h *Header, i, k int) (frame elements.Set) {
+	var source, derivation, content, place, segment elements.Set
+	source.Text(0x00081150, "UI", h.class)
+	source.Text(0x00081155, "UI", s.uid(h.instance))
+	if h.frames > 1 {
+		source.Text(0x00081160, "IS", fmt.Sprint(h.frame))
+	}
+	source.Text(0x0028135a, "CS", "YES")
+	source.Sequence(0x0040a170, code{"121322", "DCM", "Source image for image processing operation"}.item())
+	derivation.Sequence(0x00082112, source)
+	derivation.Sequence(0x00089215, code{"113076", "DCM", "Segmentation"}.item())
+	frame.Sequence(0x00089124, derivation)
+	index := binary.LittleEndian.AppendUint32(nil, uint32(i+1))
+	if s.Series != nil && h.placed {
+		index = binary.LittleEndian.AppendUint32(index, uint32(k+1))
+	}
+	content.Bytes(0x00209157, "UL", index)
+	frame.Sequence(0x00209111, content)
+	if h.placed {
+		place.Decimals(0x00200032, h.position[:]...)
+		frame.Sequence(0x00209113, place)
+	}
+	segment.Words(0x0062000b, i+1)
+	frame.Sequence(0x0062000a, segment)
+	return frame
 }

@@ -35,7 +35,7 @@ func (f *frame) slide(w, h, slice int) (*raster.Frame, error) {
 	header := f.reference()
 	header.slide = true
 	return &raster.Frame{
-		W: w, H: h, Orientation: 1, Spacing: f.spacing(), Slice: slice, Slices: f.frames / tiles, Header: header,
+		W: w, H: h, Orientation: 1, Spacing: f.spacing(), Slice: slice, Slices: f.frames / tiles, Header: header, Apart: "its frames are the tiles of a whole slide",
 		Memory: 4*int64(w)*int64(h) + f.memory(),
 		Decode: func() (image.Image, error) {
 			m := image.NewRGBA(image.Rect(0, 0, w, h))

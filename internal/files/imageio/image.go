@@ -81,6 +81,11 @@ func decode(name string, data []byte, slice int, opaque bool) (m *Image, err err
 	if err != nil {
 		return nil, err
 	}
+	return header.decode(name, opaque)
+}
+
+// decode makes the image of a header.
+func (header *Info) decode(name string, opaque bool) (m *Image, err error) {
 	// A panic in a reader must not end the program.
 	defer func() {
 		if fault := recover(); fault != nil {

@@ -15,8 +15,9 @@ type Geometry struct {
 	quaternion   [3]float64 // b, c, d
 	offset       [3]float64 // of the quaternion's method
 	rows         [3][4]float64
-	two          bool // the header was of version 2, whose numbers are doubles
-	slice        int  // along the third axis, from 0
+	two          bool    // the header was of version 2, whose numbers are doubles
+	slice        int     // along the third axis, from 0
+	step         float64 // mm from a slice to the next one; 0: unknown
 }
 
 // layout has the offsets of fields in a header, in bytes.

@@ -79,6 +79,10 @@ func magic(data []byte) bool {
 // Open reads the header; slice counts from 1, and 0 is the middle of the first volume. Errors are
 // plain, raster.Unsupported or raster.NoSlice.
 func Open(data []byte, slice int, _ raster.JPEG) (*raster.Frame, error) {
+	return open(data, slice, nil)
+}
+
+func open(data []byte, slice int, known *shared) (*raster.Frame, error) {
 	r, err := unpacked(data)
 	if err != nil {
 		return nil, err
@@ -108,12 +112,12 @@ func Open(data []byte, slice int, _ raster.JPEG) (*raster.Frame, error) {
 	case slice == 0:
 		slice = int(depth/2) + 1
 	}
-	v := &volume{header: h, data: data, size: size, plane: plane, number: datatypes[h.datatype].read, at: int64(slice-1) % depth, first: (int64(slice - 1)) / depth * depth, slices: slices}
+	v := &volume{header: h, data: data, size: size, plane: plane, number: datatypes[h.datatype].read, at: int64(slice-1) % depth, first: (int64(slice - 1)) / depth * depth, slices: slices, known: known}
 	pixels := h.axes[0] * h.axes[1]
 	h.geometry.slice = int(v.at)
 	return &raster.Frame{
 		Header: h.geometry, W: int(h.axes[0]), H: int(h.axes[1]), Orientation: 1, Spacing: h.spacing, Slice: slice, Slices: int(pictures),
-		Memory: pixels*12 + piece + raster.RangeMemory + 1<<20, Decode: v.decode, Cut: &v.cut,
+		Memory: pixels*12 + piece + raster.RangeMemory + 1<<20, Decode: v.decode, Cut: &v.cut, Apart: v.apart(),
 	}, nil
 }
 
@@ -158,7 +162,7 @@ func readHeader(r io.Reader) (*header, error) {
 	float := func(at int) float64 { return float64(math.Float32frombits(h.order.Uint32(b[at:]))) }
 	double := func(at int) float64 { return math.Float64frombits(h.order.Uint64(b[at:])) }
 	var count int64
-	var pixels [2]float64
+	var pixels [3]float64
 	var units byte
 	if two {
 		rest := make([]byte, sizeTwo-sizeOne)
@@ -170,7 +174,7 @@ func readHeader(r io.Reader) (*header, error) {
 		for i := range h.axes {
 			h.axes[i] = int64(h.order.Uint64(b[24+8*i:]))
 		}
-		pixels, units = [2]float64{double(112), double(120)}, b[500]
+		pixels, units = [3]float64{double(112), double(120), double(128)}, b[500]
 		if h.order == binary.BigEndian {
 			units = b[503]
 		}
@@ -181,7 +185,7 @@ func readHeader(r io.Reader) (*header, error) {
 		for i := range h.axes {
 			h.axes[i] = int64(int16(h.order.Uint16(b[42+2*i:])))
 		}
-		pixels, units = [2]float64{float(80), float(84)}, b[123]
+		pixels, units = [3]float64{float(80), float(84), float(88)}, b[123]
 		h.slope, h.intercept, h.high, h.low = float(112), float(116), float(124), float(128)
 		if offset := float(108); offset >= 0 && offset <= maxOffset {
 			h.offset = int64(offset)
@@ -193,8 +197,13 @@ func readHeader(r io.Reader) (*header, error) {
 	h.geometry = geometry(b, h.order, two)
 	scale := map[byte]float64{0: 1, 1: 1000, 2: 1, 3: 1e-3}[units&7]
 	for i, v := range pixels {
-		if v = math.Abs(v) * scale; raster.Length(v) {
+		if v = math.Abs(v) * scale; !raster.Length(v) {
+			continue
+		}
+		if i < 2 {
 			h.spacing[i] = v
+		} else {
+			h.geometry.step = v
 		}
 	}
 	err := h.check(r, int64(len(b)), count)
@@ -250,6 +259,7 @@ type volume struct {
 	number      func(o binary.ByteOrder, stored []byte) float64 // nil: colours
 	first, at   int64                                           // the first slice of the volume among all; the slice within the volume
 	slices      int64                                           // of all volumes
+	known       *shared                                         // nil: one slice is wanted
 	cut         raster.Span
 }
 
@@ -267,6 +277,9 @@ func (v *volume) decode() (image.Image, error) {
 		return v.colours(r)
 	}
 	w, h := int(v.axes[0]), int(v.axes[1])
+	if v.known != nil {
+		return v.ofMany(w, h)
+	}
 	slice := make([]float32, w*h)
 	counter := counter{volume: v, histogram: raster.NewHistogram(), narrow: make([]uint32, 1<<16)}
 	buffer := make([]byte, piece)
@@ -287,10 +300,9 @@ func (v *volume) decode() (image.Image, error) {
 	if err := v.readRest(r, v.slices-v.first-v.axes[2]); err != nil {
 		return nil, err
 	}
-	all := counter.finish()
-	low, high := all.Range(raster.Span{Low: v.low, High: v.high}, raster.Span{})
-	v.cut = all.Cut(raster.Span{Low: low, High: high})
-	return raster.Grey(slice, w, h, low, high, false), nil
+	var shown raster.Span
+	shown, v.cut = counter.shown()
+	return raster.Grey(slice, w, h, shown.Low, shown.High, false), nil
 }
 
 // value is a value as the header scales it.
@@ -322,14 +334,15 @@ func (c *counter) count(part []byte) {
 	}
 }
 
-// finish returns the histogram of all counted values.
-func (c *counter) finish() *raster.Histogram {
+// shown is the range of all counted values that is shown, and raster.Frame.Cut.
+func (c *counter) shown() (shown, cut raster.Span) {
 	for stored, n := range c.narrow {
 		if n > 0 {
 			c.histogram.Add(c.value([]byte{byte(stored), byte(stored >> 8)}), n)
 		}
 	}
-	return c.histogram
+	shown.Low, shown.High = c.histogram.Range(raster.Span{Low: c.low, High: c.high}, raster.Span{})
+	return shown, c.histogram.Cut(shown)
 }
 
 // readRest reads a compressed file to its end, to check its checksum. `left` slices have not been

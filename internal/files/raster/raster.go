@@ -21,6 +21,7 @@ type Frame struct {
 	Cut         *Span      // Decode sets it: the file's own range, if it leaves out much; nil for formats without one
 	Least       int64      // bytes, the smallest file that can hold the picture
 	Missing     string     // what the file lacks of the picture; empty: nothing
+	Apart       string     // why the pictures are no slices of a volume, as "it is in colour"; empty: they may be
 	Header      any        // the part of the header that the format's writer needs; may be nil
 
 	// Decode makes the picture. The caller may overwrite it.

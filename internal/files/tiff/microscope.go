@@ -47,3 +47,19 @@ func attribute(element, name string) string {
 	value, _, _ := strings.Cut(rest[1:], rest[:1])
 	return value
 }
+
+// apart is raster.Frame.Apart. ImageJ and OME say on the first page what the pages are.
+func (p *page) apart(description []byte) string {
+	text := string(description)
+	several := strings.HasPrefix(text, "ImageJ=") && (strings.Contains(text, "\nframes=") || strings.Contains(text, "\nchannels="))
+	for _, axis := range []string{" SizeT=", " SizeC="} {
+		several = several || strings.Contains(text, axis) && !strings.Contains(text, axis+`"1"`)
+	}
+	switch {
+	case p.colours > 1 || p.photometric == palette:
+		return "it is in colour"
+	case several:
+		return "its pages are times or channels"
+	}
+	return ""
+}

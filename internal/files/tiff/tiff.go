@@ -89,7 +89,7 @@ func Open(data []byte, page int, jpeg raster.JPEG) (*raster.Frame, error) {
 	}
 	return &raster.Frame{
 		W: p.w, H: p.h, Orientation: p.orientation, Spacing: p.spacing, Body: body, Slice: page, Slices: slices,
-		Memory: p.memory(), Least: p.least(), Full: p.bits < 16, Inverted: p.photometric == whiteIsZero, Decode: p.decode,
+		Memory: p.memory(), Least: p.least(), Full: p.bits < 16, Inverted: p.photometric == whiteIsZero, Decode: p.decode, Apart: p.apart(f.entries(pages[0].table)[tagDescription].bytes),
 	}, nil
 }
 

@@ -1,0 +1,280 @@
+// Package series orders the slices of a volume: those of a NIfTI, the frames of a DICOM file, the
+// pages of a TIFF, or a folder of DICOM files of one frame each.
+//
+// Slices are ordered by their place along the normal of their plane (DICOM PS3.3 C.7.6.2.1.1). A
+// file keeps its own direction. What makes no volume is refused, and the error names the files: two
+// series, orientations, sizes or frames of reference, two slices at one place, colours, times. A gap,
+// a step that differs by more than a tenth from the median, is no error; it leaves no volume in ml,
+// since nobody has seen what lies in it.
+package series
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mrprism/internal/files/dicom"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/files/nifti"
+)
+
+// File is a file with one slice or all. Its errors name it.
+type File struct {
+	Name string
+	Read func() ([]byte, error)
+}
+
+// Series is the slices of a volume in their order.
+type Series struct {
+	Name   string
+	Slices []Slice
+	Step   float64  // mm between neighbours along the normal, the median; 0: the files do not say
+	Gaps   []string // between which slices steps are others, for people
+
+	files   []File
+	decode  func(picture int) (*imageio.Image, error) // of the one file
+	through [3]float64                                // mm from a slice to the next one
+	uneven  bool                                      // the slices of DICOM do not lie on a line with one step
+}
+
+// Slice is a slice of a series.
+type Slice struct {
+	Name     string  // of its file
+	Number   int     // of the slice, from 1: in the file, as -slice counts, or in the folder's order
+	Position float64 // mm along the normal; 0 where Step is 0
+	Header   any     // as imageio.Image.Header
+
+	file   int
+	size   [2]int // pixels
+	placed bool
+	right  [3]float64 // mm a pixel; unit vectors of the patient times the spacing
+	down   [3]float64
+	origin [3]float64
+}
+
+// New orders the slices of one file, or of several files of one frame each. name is the series' in
+// errors. It reads each file once, and keeps the content of one file.
+func New(name string, files []File) (*Series, error) {
+	s := &Series{Name: name, files: files}
+	for i, f := range files {
+		data, err := f.Read()
+		if err != nil {
+			return nil, err
+		}
+		pictures := 1
+		for n := 1; n <= pictures; n++ {
+			info, err := imageio.HeaderSlice(f.Name, data, n)
+			if err != nil {
+				return nil, err
+			}
+			switch pictures = info.Slices; {
+			case pictures > 1 && len(files) > 1:
+				return nil, fmt.Errorf("%s has %d frames, and a folder's series has one a file; name the file by itself", f.Name, pictures)
+			case info.Apart != "" && (pictures > 1 || len(files) > 1):
+				return nil, fmt.Errorf("%s makes no volume: %s; name single pictures by -slice N", f.Name, info.Apart)
+			}
+			one := Slice{Name: f.Name, Number: n, Header: info.Header, file: i, size: [2]int{info.W, info.H}} // not info, which keeps the content
+			if h, ok := info.Header.(*dicom.Header); ok {
+				one.right, one.down, _, one.origin, one.placed = h.Place()
+			}
+			s.Slices = append(s.Slices, one)
+		}
+		if len(files) == 1 {
+			if s.decode, err = imageio.Pictures(f.Name, data); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(s.Slices) == 0 {
+		return nil, fmt.Errorf("%s has no slices; name a file or a folder of DICOM slices", name)
+	}
+	if err := s.alike(); err != nil {
+		return nil, err
+	}
+	return s, s.order()
+}
+
+// Read decodes slice i of Slices. Slice and Slices of the image are its number in the series.
+func (s *Series) Read(i int) (m *imageio.Image, err error) {
+	one := s.Slices[i]
+	if s.decode != nil {
+		m, err = s.decode(one.Number)
+	} else {
+		var data []byte
+		if data, err = s.files[one.file].Read(); err == nil {
+			m, err = imageio.Decode(one.Name, data)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.Slice, m.Slices = one.Number, len(s.Slices)
+	return m, nil
+}
+
+// Geometry says where all slices lie; nil: the files do not say, or NIfTI cannot.
+func (s *Series) Geometry() *nifti.Geometry {
+	first := s.Slices[0]
+	switch g, ok := first.Header.(*nifti.Geometry); {
+	case ok:
+		return g.Whole()
+	case first.placed && !s.uneven && s.Step > 0:
+		return nifti.Scanner(first.right, first.down, s.through, first.origin)
+	}
+	return nil
+}
+
+// Uneven says why the slices do not lie as the layers of a NIfTI volume; nil: they do.
+func (s *Series) Uneven() error {
+	if !s.uneven {
+		return nil
+	}
+	return fmt.Errorf("the slices of %s do not lie in even steps (%s), and a NIfTI volume has one step; take dicom-seg, or complete the series",
+		s.Name, cmp.Or(strings.Join(s.Gaps, "; "), "some lie aside"))
+}
+
+// alike returns an error that says in what the slices differ, and how many are of each kind.
+func (s *Series) alike() error {
+	uid := func(of func(*dicom.Header) string) func(Slice) string {
+		return func(one Slice) string {
+			if h, ok := one.Header.(*dicom.Header); ok {
+				return cmp.Or(of(h), "none")
+			}
+			return ""
+		}
+	}
+	near := func(a, b [3]float64) bool { return length(minus(a, b)) <= 0.01*length(a) }
+	for _, p := range []struct {
+		name string
+		of   func(one Slice) string
+		same func(a, b Slice) bool // nil: of tells
+	}{
+		{"series", uid((*dicom.Header).Series), nil},
+		{"sizes", func(one Slice) string { return fmt.Sprintf("%d×%d", one.size[0], one.size[1]) }, nil},
+		{"orientations or sizes of a pixel", func(one Slice) string {
+			return fmt.Sprintf("right %.3g, down %.3g mm", one.right, one.down)
+		}, func(a, b Slice) bool { return near(a.right, b.right) && near(a.down, b.down) }},
+		{"frames of reference", uid((*dicom.Header).Space), nil},
+	} {
+		var kinds []Slice
+		var count []int
+		for _, one := range s.Slices {
+			i := slices.IndexFunc(kinds, func(kind Slice) bool {
+				return p.same != nil && p.same(kind, one) || p.same == nil && p.of(kind) == p.of(one)
+			})
+			if i < 0 {
+				i, kinds, count = len(kinds), append(kinds, one), append(count, 0)
+			}
+			count[i]++
+		}
+		if len(kinds) < 2 {
+			continue
+		}
+		var each []string
+		for i, kind := range kinds[:min(len(kinds), 4)] {
+			each = append(each, fmt.Sprintf("%s (%d slices, as %s)", p.of(kind), count[i], s.called(kind)))
+		}
+		return fmt.Errorf("%s has %d %s: %s; keep one in a folder of its own", s.Name, len(kinds), p.name, strings.Join(each, ", "))
+	}
+	return nil
+}
+
+// called is a slice's name in messages.
+func (s *Series) called(one Slice) string {
+	if len(s.files) > 1 {
+		return filepath.Base(one.Name)
+	}
+	return fmt.Sprintf("slice %d", one.Number)
+}
+
+// order sorts the slices by their places, and finds steps and gaps.
+func (s *Series) order() error {
+	first, all := s.Slices[0], s.Slices
+	if g, ok := first.Header.(*nifti.Geometry); ok {
+		s.Step = g.Step()
+		for i := range all {
+			all[i].Position = float64(i) * s.Step
+		}
+	}
+	placed := !slices.ContainsFunc(all, func(one Slice) bool { return !one.placed })
+	switch {
+	case len(all) == 1, !placed && len(s.files) == 1:
+		return nil
+	case !placed:
+		return fmt.Errorf("%s: the files do not say where their slices lie (Image Position, Image Orientation, Pixel Spacing, Frame of Reference UID); "+
+			"export them again from where they came from, or leave -slice all out", s.Name)
+	}
+	normal := cross(first.right, first.down)
+	normal = times(normal, 1/length(normal))
+	for i := range all {
+		all[i].Position = dot(all[i].origin, normal)
+	}
+	descends := len(s.files) == 1 && all[len(all)-1].Position < all[0].Position
+	slices.SortStableFunc(all, func(a, b Slice) int {
+		if descends {
+			a, b = b, a
+		}
+		return cmp.Compare(a.Position, b.Position)
+	})
+	if len(s.files) > 1 {
+		for i := range all {
+			all[i].Number = i + 1
+		}
+	}
+	var steps []float64
+	for i := range all[1:] {
+		steps = append(steps, math.Abs(all[i+1].Position-all[i].Position))
+	}
+	each := 1 + max(0, slices.IndexFunc(steps, func(step float64) bool { return step >= same })) // slices at the first place
+	if each > 1 && evenly(steps, each) {
+		return fmt.Errorf("%s has %d slices at each of %d places, such as one for each time or echo (%s, %s); keep one of each in a folder of its own",
+			s.Name, each, len(all)/each, s.called(all[0]), s.called(all[1]))
+	}
+	for i, step := range steps {
+		if step < same {
+			return fmt.Errorf("%s: %s and %s lie at one place, %.4g mm; leave one of them out", s.Name, s.called(all[i]), s.called(all[i+1]), all[i].Position)
+		}
+	}
+	s.Step = slices.Sorted(slices.Values(steps))[len(steps)/2]
+	s.through = times(minus(all[len(all)-1].origin, all[0].origin), 1/float64(len(all)-1))
+	for i, step := range steps {
+		if math.Abs(step-s.Step) > tolerance*s.Step {
+			s.Gaps = append(s.Gaps, fmt.Sprintf("%.4g mm between %s and %s, and elsewhere %.4g mm", step, s.called(all[i]), s.called(all[i+1]), s.Step))
+		}
+		aside := length(minus(minus(all[i].origin, all[0].origin), times(s.through, float64(i))))
+		s.uneven = s.uneven || aside > tolerance*s.Step
+	}
+	return nil
+}
+
+const (
+	same      = 0.01 // mm: nearer slices lie at one place
+	tolerance = 0.1  // of the step, by which others differ
+)
+
+// evenly reports whether every place has n slices.
+func evenly(steps []float64, n int) bool {
+	for i, step := range steps {
+		if (step < same) == ((i+1)%n == 0) {
+			return false
+		}
+	}
+	return (len(steps)+1)%n == 0
+}
+
+func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
+
+func length(a [3]float64) float64 { return math.Sqrt(dot(a, a)) }
+
+func minus(a, b [3]float64) [3]float64 {
+	return [3]float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]}
+}
+
+func times(a [3]float64, by float64) [3]float64 { return [3]float64{a[0] * by, a[1] * by, a[2] * by} }
+
+func cross(a, b [3]float64) [3]float64 {
+	return [3]float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
+}
