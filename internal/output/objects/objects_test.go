@@ -82,7 +82,7 @@ func written(t *testing.T, name string, d *Drawing) []byte {
 	require.NoError(t, err)
 	data, err := f.Write(d)
 	require.NoError(t, err)
-	again, err := f.Write(&Drawing{d.Field.Clone(), d.Picture, d.Name, d.Semicolons})
+	again, err := f.Write(d)
 	require.NoError(t, err)
 	require.Equal(t, data, again, "equal fields give equal bytes")
 	return data

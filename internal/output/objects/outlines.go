@@ -29,10 +29,8 @@ func imagej(d *Drawing) ([]byte, error) {
 
 // The kinds of regions and of segments in ImageJ.
 const (
-	composite = 1 // as rectangles
-	traced    = 8
-
-	moveTo, lineTo, closePath = 0, 1, 4
+	composite, traced = 1, 8 // composite ones say that they are rectangles
+	lineTo, closePath = 1, 4
 )
 
 // region is an ImageJ .roi file. One line of few points is a traced region, whose coordinates have
@@ -60,7 +58,7 @@ func region(polygons []contour.Polygon, box image.Rectangle) []byte {
 	for _, polygon := range polygons {
 		for _, line := range polygon {
 			for i, p := range line[1:] {
-				path = append(path, float32(min(i, lineTo)), float32(p[0]), float32(p[1])) // moveTo first
+				path = append(path, float32(min(i, lineTo)), float32(p[0]), float32(p[1])) // first 0: move
 			}
 			path = append(path, closePath)
 		}
