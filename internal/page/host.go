@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"mrprism/internal/data/instances"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
 	"mrprism/model"
@@ -41,6 +42,8 @@ type Platform struct {
 // Engine is a model on a device: a segment.Engine, or a fake in tests.
 type Engine interface {
 	Segment(ctx context.Context, img *imageio.Image, o segment.Options) (*segment.Result, error)
+	Field(ctx context.Context, img *imageio.Image, o segment.Options) (*instances.Field, error)
+	Object(ctx context.Context, img *imageio.Image, field *instances.Field, square imageio.Square, number uint16, o segment.Options) (uint16, error)
 	Prove(ctx context.Context, proof string) error
 	Close()
 }
@@ -66,6 +69,7 @@ type Host struct {
 	pictures recent[*imageio.Image]
 	results  recent[*Segmented]
 	passing  recent[*Segmented] // the last of Job.Passing
+	fields   recent[*instances.History]
 }
 
 // New opens a device and returns a host that computes with it.
@@ -98,6 +102,7 @@ func New(ctx context.Context, p Platform) *Host {
 func start(ctx context.Context, p Platform, s system) *Host {
 	h := &Host{Platform: p, system: s, requests: newRequests()}
 	h.pictures.most, h.results.most, h.passing.most = keptPictures, keptResults, 1
+	h.fields.most = keptPictures
 	h.openDevice(ctx)
 	if h.computer.reason != "" && p.Returns {
 		// After losses Chrome refuses adapters for a while, even to a page that is loaded again.

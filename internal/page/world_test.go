@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"mrprism/internal/data/instances"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
@@ -217,6 +218,24 @@ func (e *fakeEngine) Segment(ctx context.Context, _ *imageio.Image, o segment.Op
 		}
 	}
 	return &segment.Result{Maps: segment.Maps{Classes: e.about.Classes}, Adapter: e.device.info.Adapter, Timings: map[string]float64{"total": 1}}, nil
+}
+
+func (e *fakeEngine) Field(ctx context.Context, img *imageio.Image, o segment.Options) (*instances.Field, error) {
+	f := instances.New(img.W, img.H, "cell")
+	for x := range 2 {
+		if _, err := e.Object(ctx, img, f, imageio.Square{X: 20 * x, Side: 10}, 0, o); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// Object draws the whole square.
+func (e *fakeEngine) Object(ctx context.Context, _ *imageio.Image, f *instances.Field, s imageio.Square, number uint16, o segment.Options) (uint16, error) {
+	if _, err := e.Segment(ctx, nil, o); err != nil {
+		return 0, err
+	}
+	return f.Add(image.Rect(s.X, s.Y, s.X+s.Side, s.Y+s.Side), bytes.Repeat([]byte{255}, s.Side*s.Side), instances.Object{Number: number, By: instances.Model})
 }
 
 func (e *fakeEngine) Prove(context.Context, string) error {

@@ -24,9 +24,9 @@ const (
 	overlap        = 0.25
 )
 
-// margin is the side of the square in which an object is drawn, of the object's longer side: as in
+// Margin is the side of the square in which an object is drawn, of the object's longer side: as in
 // the images that the shipped cells were learned from.
-const margin = 1.55
+const Margin = 1.55
 
 // FindsMany says whether a model finds the many objects of a field.
 func FindsMany(m *weights.Model) bool {
@@ -61,18 +61,20 @@ func (e *Engine) Field(ctx context.Context, img *imageio.Image, o Options) (*ins
 	return field, nil
 }
 
-// Object draws one object in a square of the picture, and adds it to the field. The number is 0 if
-// the network draws nothing there but what other objects have.
-func (e *Engine) Object(ctx context.Context, img *imageio.Image, field *instances.Field, square imageio.Square, o Options) (uint16, error) {
+// Object draws one object in a square of the picture, and adds it to the field under a number, as
+// instances.Field.Add takes it. It returns 0 if the network draws nothing there but what other
+// objects have.
+func (e *Engine) Object(ctx context.Context, img *imageio.Image, field *instances.Field, square imageio.Square, number uint16, o Options) (uint16, error) {
 	q, err := e.request(img, o)
 	if err != nil {
 		return 0, err
 	}
-	return e.outline(ctx, q, field, thing{box: image.Rect(square.X, square.Y, square.X+square.Side, square.Y+square.Side), alone: true}, nil)
+	return e.outline(ctx, q, field, thing{number: number, box: image.Rect(square.X, square.Y, square.X+square.Side, square.Y+square.Side), alone: true}, nil)
 }
 
 // thing is an object as the finder marks it.
 type thing struct {
+	number uint16          // that it should have, or 0
 	box    image.Rectangle // pixels of the picture
 	scale  float64         // pixels of the picture in a pixel of the map
 	w      int             // of mask
@@ -268,7 +270,7 @@ func (m *fieldMap) things() (all []thing) {
 // outline draws a thing and adds it to the field, without what the finder gives to others. Of what
 // the network draws the piece counts that has most of the thing.
 func (e *Engine) outline(ctx context.Context, q request, field *instances.Field, t thing, others []thing) (uint16, error) {
-	side, at := int(math.Ceil(margin*float64(max(t.box.Dx(), t.box.Dy(), 8)))), t.box.Min.Add(t.box.Max).Div(2)
+	side, at := int(math.Ceil(Margin*float64(max(t.box.Dx(), t.box.Dy(), 8)))), t.box.Min.Add(t.box.Max).Div(2)
 	if t.alone {
 		side = t.box.Dx()
 	}
@@ -313,7 +315,7 @@ func (e *Engine) outline(ctx context.Context, q request, field *instances.Field,
 	if best == 0 {
 		return 0, nil
 	}
-	one := instances.Object{By: instances.Model, Doubt: r.Doubt}
+	one := instances.Object{Number: t.number, By: instances.Model, Doubt: r.Doubt}
 	for i, v := range r.Disagreement(0) {
 		if free[i] {
 			one.Disagreement += float64(v)

@@ -71,19 +71,21 @@ func (f *Field) At(x, y int) uint16 {
 	return f.Labels[y*f.Width+x]
 }
 
-// Add gives the pixels of mask (255: inside), which covers the rectangle at, to a new object with
-// the least free number. Pixels of other objects stay theirs. Nothing is added where none is left:
-// then the number is 0.
+// Add gives the pixels of mask (255: inside), which covers the rectangle at, to a new object. Its
+// number is that of o, or the least free one if o has none or it is taken. Pixels of other objects
+// stay theirs. Nothing is added where none is left: then the number is 0.
 func (f *Field) Add(at image.Rectangle, mask []uint8, o Object) (uint16, error) {
-	o.Number = 1
-	for _, other := range f.Objects {
-		if other.Number != o.Number {
-			break
-		}
-		if o.Number == Most {
+	if o.Number == 0 || f.Find(o.Number) != nil {
+		if len(f.Objects) == Most {
 			return 0, ErrTooMany
 		}
-		o.Number++
+		o.Number = 1
+		for _, other := range f.Objects {
+			if other.Number != o.Number {
+				break
+			}
+			o.Number++
+		}
 	}
 	within, any := at.Intersect(image.Rect(0, 0, f.Width, f.Height)), false
 	for y := within.Min.Y; y < within.Max.Y; y++ {
@@ -274,6 +276,9 @@ func (f *Field) Split(number uint16, line []float64) (added []uint16, err error)
 			}
 		}
 		one := Object{By: You, Disagreement: whole.Disagreement * float64(len(parts[p])) / float64(whole.Area)}
+		if p == 0 {
+			one.Number = number
+		}
 		n, err := f.Add(at, part, one)
 		if err != nil {
 			return added, err

@@ -1,0 +1,78 @@
+package page
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"testing"
+
+	"mrprism/shaders/gpu"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func wide(t *testing.T) []byte {
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, image.NewGray(image.Rect(0, 0, 80, 40))))
+	return b.Bytes()
+}
+
+func TestObjectsAreFoundAndChanged(t *testing.T) {
+	w := here(t, card, gpu.ErrNoAdapter).start()
+	w.fails("card", gpu.ErrLost, gpu.ErrLost)
+	request := 100
+	change := func(c Change) (numbers []uint16, err error) {
+		request++
+		job := w.job(request, "cells")
+		job.Read = func() []byte { return wide(t) }
+		f, err := w.Field(job, c)
+		if f != nil {
+			for _, o := range f.Objects {
+				numbers = append(numbers, o.Number)
+			}
+		}
+		return numbers, err
+	}
+	does := func(c Change, want ...uint16) {
+		t.Helper()
+		numbers, err := change(c)
+		require.NoError(t, err)
+		require.Equal(t, want, numbers)
+	}
+	_, err := change(Change{Do: "delete", Numbers: []uint16{1}})
+	require.Equal(t, "gone", FaultOf(err).Code)
+	does(Change{Do: "find"}, 1, 2)
+	require.Equal(t, processor.String(), w.Computer().Name, "the card was lost twice")
+	does(Change{Do: "add", Line: []float64{60, 20}}, 1, 2, 3)
+	does(Change{Do: "merge", Numbers: []uint16{1, 2}}, 1, 3)
+	does(Change{Do: "undo"}, 1, 2, 3)
+	does(Change{Do: "redo"}, 1, 3)
+	does(Change{Do: "undo"}, 1, 2, 3)
+	does(Change{Do: "split", Numbers: []uint16{1}, Line: []float64{5, -3, 5, 14}}, 1, 2, 3, 4)
+	does(Change{Do: "delete", Numbers: []uint16{1, 4}}, 2, 3)
+	does(Change{Do: "move", Numbers: []uint16{2}, Line: []float64{15, 30}}, 2, 3)
+	found, err := w.Field(w.job(200, "cells"), Change{Do: "undo"})
+	require.NoError(t, err)
+	assert.Equal(t, 20, found.Find(2).Box.Min.X, "it is where it was")
+
+	_, err = change(Change{Do: "split", Numbers: []uint16{2}, Line: []float64{0, 0, 1, 1}})
+	require.Equal(t, Fault{"nothing", "The line does not divide it.", "Draw it from one side to the other."}, FaultOf(err))
+	_, err = change(Change{Do: "add", Line: []float64{-90, 5}})
+	require.Equal(t, "nothing", FaultOf(err).Code, "the picture ends before")
+	_, err = change(Change{Do: "add"})
+	require.ErrorContains(t, err, "name a point")
+	_, err = change(Change{Do: "dance", Numbers: []uint16{2}})
+	require.ErrorContains(t, err, "unknown change")
+}
+
+// A first object can be drawn where the finder was not asked.
+func TestAnObjectIsAddedToAnEmptyField(t *testing.T) {
+	w := here(t, processor).start()
+	job := w.job(301, "cells")
+	job.Read = func() []byte { return wide(t) }
+	f, err := w.Field(job, Change{Do: "add", Line: []float64{40, 20}})
+	require.NoError(t, err)
+	require.Len(t, f.Objects, 1)
+	require.Equal(t, "brain", f.Class)
+}
