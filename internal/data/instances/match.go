@@ -61,9 +61,9 @@ func (f *Field) highest() uint16 {
 	return f.Objects[len(f.Objects)-1].Number
 }
 
-// taken says which row, an object of one field, has taken a column, an object of the other, by their
-// numbers. Each row has a column more, for no object. The distance of a hop, less the prices of its
-// row and its column, is 0 or more, and 0 to the column that a row has taken.
+// taken says which row, an object of one field, has taken a column, an object of the other, by
+// their numbers. Each row has a column more, for no object. The distance of a hop, less the prices
+// of its row and its column, is 0 or more, and 0 to the column that a row has taken.
 type taken struct {
 	row           []int   // by column; -1: none
 	hops          [][]hop // by row
@@ -152,12 +152,12 @@ func (g Group) Finders() (n int) {
 	return n
 }
 
-// Consensus groups the objects of several people's fields of one picture, and fuses them. Matches of
-// two people from an IoU on, such as 0.5, are joined, those with the largest IoU first, unless the
-// group would have two objects of a person. A pixel belongs to the group of which more than half of
-// the finders say so; of several such groups, to the one with the most of these finders. Groups are
-// in the order of people and of their numbers. An object's Disagreement is that of its finders.
-// More groups than Most are an error.
+// Consensus groups the objects of several people's fields of one picture, and fuses them. Matches
+// of two people from an IoU on, such as 0.5, are joined, those with the largest IoU first, unless
+// the group would have two objects of a person. A pixel belongs to the group of which more than
+// half of the finders say so; of several such groups, to the one with the most of these finders.
+// Groups are in the order of people and of their numbers. An object's Disagreement is that of its
+// finders. More groups than Most are an error.
 func Consensus(people []*Field, least float64) (*Field, []*Group, error) {
 	type link struct {
 		Pair

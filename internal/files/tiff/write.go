@@ -40,8 +40,8 @@ func (p Page) samples() (pixels []byte, bits int) {
 // stripBytes is about how many bytes a strip has. Readers unpack a strip at a time.
 const stripBytes = 1 << 16
 
-// Encode writes pages of w × h pixels in grey of 8 or 16 bits or float32, packed by Deflate. spacing
-// is mm a pixel, across and down; 0 if unknown.
+// Encode writes pages of w × h pixels in grey of 8 or 16 bits or float32, packed by Deflate.
+// spacing is mm a pixel, across and down; 0 if unknown.
 func Encode(w, h int, spacing [2]float64, pages []Page) ([]byte, error) {
 	out := []byte("II*\x00\x00\x00\x00\x00")
 	link := 4 // position of the next directory's offset

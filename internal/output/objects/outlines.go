@@ -96,8 +96,8 @@ func geojson(d *Drawing) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// identity is a UUID of version 8 (RFC 9562), a hash of what it is given. An object that stays as it
-// is keeps it.
+// identity is a UUID of version 8 (RFC 9562), a hash of what it is given. An object that stays the
+// same keeps it.
 func identity(of ...any) string {
 	text, _ := json.Marshal(of)
 	u := sha256.Sum256(text)
