@@ -9,6 +9,7 @@ import (
 
 	"mrprism/internal/data/instances"
 	"mrprism/internal/files/imageio"
+	"mrprism/internal/output/objects"
 	"mrprism/internal/segment"
 )
 
@@ -62,6 +63,21 @@ func (h *Host) Field(job Job, c Change) (*instances.History, error) {
 		h.fields.add(job.Key, field)
 	}
 	return field, err
+}
+
+// SaveField writes the objects of a picture, by its key, in a format of package objects. name is that
+// of the picture's file.
+func (h *Host) SaveField(key int, name, format string, semicolons bool) ([]byte, error) {
+	field, ok := h.fields.find(key)
+	img, there := h.pictures.find(key)
+	if !ok || !there {
+		return nil, Fault{"gone", "The objects are no longer in memory.", "Open the picture and find them again."}
+	}
+	f, err := objects.Find(format)
+	if err != nil {
+		return nil, err
+	}
+	return f.Write(&objects.Drawing{Field: field.Field, Picture: img, Name: name, Semicolons: semicolons})
 }
 
 // drawn lets the model draw an object around a point, in place of the one that moves there.

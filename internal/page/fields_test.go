@@ -56,6 +56,14 @@ func TestObjectsAreFoundAndChanged(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 20, found.Find(2).Box.Min.X, "it is where it was")
 
+	table, err := w.SaveField(1, "a.png", "csv", false)
+	require.NoError(t, err)
+	assert.Equal(t, 1+len(found.Objects), bytes.Count(table, []byte("\n")))
+	_, err = w.SaveField(1, "a.png", "jpeg", false)
+	require.ErrorContains(t, err, "labels-png")
+	_, err = w.SaveField(2, "a.png", "csv", false)
+	require.Equal(t, "gone", FaultOf(err).Code)
+
 	_, err = change(Change{Do: "split", Numbers: []uint16{2}, Line: []float64{0, 0, 1, 1}})
 	require.Equal(t, Fault{"nothing", "The line does not divide it.", "Draw it from one side to the other."}, FaultOf(err))
 	_, err = change(Change{Do: "add", Line: []float64{-90, 5}})

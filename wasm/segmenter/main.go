@@ -26,6 +26,9 @@
 //	         drawn (list of { class, mask }, what a person drew on masks), identity: a file as bytes
 //	clinical id of a result, eye ("right", "left" or ""), mm (a pixel; null: as the file says),
 //	         drawn (as in save, on the consensus): segment.Clinical with what the user knows
+//	field    key, blob, name, turn and slice as in segment, model, do (page.Change), numbers (list),
+//	         line (Float32Array): finds the objects of a picture, or changes them
+//	saveField key, name, format (a name of package objects), semicolons: the objects as a file
 //	correct  blob (the PNG of a mask), mask (what a person drew on it), turn (quarter turns before
 //	         they drew): the PNG of the corrected mask
 //	table    records, the JSON of sheet.Records, semicolons: the bytes of a CSV
@@ -37,7 +40,7 @@
 //	ping     asks for "alive"
 //
 // Messages out: ready, adapter, progress, image, thumb, result, picture, weights, prepare, map,
-// view, save, clinical, correct, table, zip, error (code, message, next), and alive: the answer to
+// view, field, saveField, save, clinical, correct, table, zip, error (code, message, next), and alive: the answer to
 // "ping", sent also in the middle of computations that answer nothing.
 package main
 

@@ -102,6 +102,10 @@ func answer(h *page.Host, m message) {
 		m.reply(kind, map[string]any{"are": recognised(m.Get("heads"))})
 	case "save":
 		err = saveFile(h, m)
+	case "field":
+		err = changeField(h, m)
+	case "saveField":
+		err = saveField(h, m)
 	case "clinical":
 		err = readClinically(h, m)
 	default:
@@ -171,7 +175,7 @@ func segmentImage(h *page.Host, m message) error {
 		"roi":         map[string]any{"x": r.ROI.X, "y": r.ROI.Y, "side": r.ROI.Side, "whole": r.ROI == imageio.Letterbox(r.Width, r.Height)},
 		"recurrences": r.Recurrences, "adapter": r.Adapter, "why": r.Why, "precision": r.Precision, "found": r.Found,
 		"measurements": r.Measurements, "doubts": append([]segment.Doubt{}, r.Doubts...), "doubt": r.Doubt, "timings": r.Timings,
-		"formats": r.Formats(), "lacks": r.Lacks(),
+		"formats": r.Formats(), "lacks": r.Lacks(), "findsMany": segment.FindsMany(r.Model),
 	})
 	if err == nil {
 		js.Global().Call("postMessage", js.Global().Get("JSON").Call("parse", string(text)))
