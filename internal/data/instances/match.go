@@ -36,8 +36,10 @@ func overlaps(a, b *Field, least float64) (pairs []Pair) {
 // is largest. It pairs objects whose IoU is at least least (0 to 1), and above 0. Pairs are in the
 // order of A. Source: Jonker and Volgenant 1987.
 func Match(a, b *Field, least float64) []Pair {
-	pairs, columns := overlaps(a, b, least), 1+int(b.highest())
-	rows := 1 + int(a.highest())
+	pairs, rows, columns := overlaps(a, b, least), 0, 0
+	for _, p := range pairs {
+		rows, columns = max(rows, int(p.A)+1), max(columns, int(p.B)+1)
+	}
 	n := columns + rows
 	t := taken{
 		row: slices.Repeat([]int{-1}, n), hops: make([][]hop, rows), rows: make([]float64, rows), columns: make([]float64, n),
@@ -51,14 +53,6 @@ func Match(a, b *Field, least float64) []Pair {
 		t.augment(r)
 	}
 	return slices.DeleteFunc(pairs, func(p Pair) bool { return t.row[p.B] != int(p.A) })
-}
-
-// highest is the highest number of an object.
-func (f *Field) highest() uint16 {
-	if len(f.Objects) == 0 {
-		return 0
-	}
-	return f.Objects[len(f.Objects)-1].Number
 }
 
 // taken says which row, an object of one field, has taken a column, an object of the other, by

@@ -91,11 +91,9 @@ func annotations(d *Drawing) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// digits are the significant digits of a measurement.
-const digits = 6
-
+// figure is a measurement with six significant digits.
 func figure(v float64) string {
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
