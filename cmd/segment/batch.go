@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"runtime"
 	"sync"
@@ -24,6 +25,7 @@ import (
 type batch struct {
 	journal.Run
 	formats        []masks.Format
+	parts          map[string][]string // files of a folder that is a series
 	stdout, stderr io.Writer
 	progress       *command.Progress
 	json, quiet    bool   // what is printed of an image
@@ -36,8 +38,11 @@ func (b *batch) run(ctx context.Context, items []journal.Item) (err error) {
 	half := max(1, runtime.GOMAXPROCS(0)/2)
 	failed, ahead, behind := 0, min(half, 4), min(half, 8) // a photograph in memory is larger than its masks
 	defer func() { err = errors.Join(err, b.table.write()) }()
-	var reading []<-chan picture
+	next, stop := iter.Pull(b.jobs(items))
+	defer stop()
+	var reading []job
 	var writing []<-chan written
+	begun := 0
 	report := func(most int) error { // until at most so many are written
 		for len(writing) > most {
 			o := <-writing[0]
@@ -56,21 +61,41 @@ func (b *batch) run(ctx context.Context, items []journal.Item) (err error) {
 			if err := b.print(o); err != nil {
 				return err
 			}
+			if whole, made := b.whole(ctx, o); made {
+				if err := errors.Join(b.note(whole), b.print(whole)); err != nil {
+					return err
+				}
+				if whole.err != nil {
+					failed++
+					begun++
+					command.NewProgress(b.stderr, 0).Note(program, whole.err.Error())
+				}
+			}
 		}
 		return nil
 	}
 	var stopped error
-	for i, it := range items {
-		b.progress.Begin()
-		for _, next := range items[len(reading):min(i+1+ahead, len(items))] {
-			reading = append(reading, apart(func() picture { return b.read(next) }))
+	for {
+		for len(reading) <= ahead {
+			j, more := next()
+			if !more {
+				break
+			}
+			j.done = apart(j.read)
+			reading = append(reading, j)
 		}
-		b.progress.Show("%s: reading", it.Image)
-		p := <-reading[i]
-		it.Content = p.content
-		measure, err := b.segment(ctx, it, p)
-		reading[i] = nil
-		writing = append(writing, apart(func() written { return b.finish(ctx, it, measure, err) }))
+		if len(reading) == 0 {
+			break
+		}
+		j := reading[0]
+		reading = reading[1:]
+		b.progress.Begin()
+		begun++
+		b.progress.Show("%s: reading", j.it.Image)
+		p := <-j.done
+		j.it.Content = p.content
+		measure, err := b.segment(ctx, j.it, p)
+		writing = append(writing, apart(func() written { return b.finish(ctx, j, measure, err) }))
 		if stopped = report(behind); stopped != nil {
 			break
 		}
@@ -86,8 +111,8 @@ func (b *batch) run(ctx context.Context, items []journal.Item) (err error) {
 		return stopped
 	case failed == 0:
 		return nil
-	case len(items) > 1:
-		return fmt.Errorf("%d of %d images failed", failed, len(items))
+	case begun > 1:
+		return fmt.Errorf("%d of %d images failed", failed, begun)
 	}
 	return cli.Exit(cli.Failed)
 }
@@ -101,6 +126,8 @@ func (b *batch) print(w written) error {
 			return json.NewEncoder(b.stdout).Encode(map[string]string{"image": imageio.Valid(w.it.Image), "error": w.err.Error()})
 		}
 		return json.NewEncoder(b.stdout).Encode(w.entry)
+	case w.err == nil && !b.quiet && w.result == nil:
+		fmt.Fprintln(b.stdout, cli.Message(describeSeries(w.it, w.entry)))
 	case w.err == nil && !b.quiet:
 		fmt.Fprintln(b.stdout, cli.Message(b.describe(w.it, w.result)))
 	}
@@ -129,6 +156,8 @@ type written struct {
 	result *segment.Result
 	entry  *journal.Entry
 	err    error
+	solid  *solid // that the picture is a slice of; nil: of none
+	slice  int    // its number there
 }
 
 // content is that of an image's file or, of the image -, of the standard input.
@@ -168,14 +197,21 @@ func (b *batch) read(it journal.Item) (p picture) {
 }
 
 // finish measures a result and writes its files.
-func (b *batch) finish(ctx context.Context, it journal.Item, measure func() *segment.Result, err error) written {
-	w := written{it: it, err: err}
+func (b *batch) finish(ctx context.Context, j job, measure func() *segment.Result, err error) written {
+	w := written{it: j.it, err: err, solid: j.solid, slice: j.slice}
+	if err != nil {
+		return w
+	}
+	w.result = measure()
+	if w.it = j.it.Picture(w.result.Picture.Slice, w.result.Picture.Slices); j.solid != nil {
+		w.it = j.it.Slice(j.slice, len(j.solid.Series.Slices))
+		err = j.solid.Add(j.index, &w.result.Maps)
+	}
 	if err == nil {
-		w.result = measure()
-		w.it = it.Picture(w.result.Picture.Slice, w.result.Picture.Slices)
-		if w.entry, err = b.Write(ctx, w.it, w.result); err != nil {
-			w.err = fmt.Errorf("%s: %w", it.Image, err)
-		}
+		w.entry, err = b.Write(ctx, w.it, w.result)
+	}
+	if err != nil {
+		w.err = fmt.Errorf("%s: %w", j.it.Image, err)
 	}
 	return w
 }

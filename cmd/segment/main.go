@@ -28,7 +28,9 @@ in PATH, and DICOM in JPEG-LS dcmtk's dcmdjpls. It writes
   DIR/STEM.json               measurements, region, device and times. It is written last: if it exists, all files are complete
 STEM is the file name of the image without its extension. Images of one name get numbers: x, x_2. If a file has several pictures
 (pages, frames, slices), STEM also says which one it was, as in x_slice3of5; so do the line, the JSON ("slice", "slices") and
-the table. -format writes other files in place of the PNGs, or beside them:
+the table. With -slice all each slice has files, and the series too: a NIfTI or DICOM SEG has all slices (STEM_CLASS.nii.gz), and
+STEM.json and a line of the table have the volume in ml, with the experts' range, or "withheld", why there is none. A FOLDER of
+DICOM slices is then one series. -format writes other files in place of the PNGs, or beside them:
 ` + formatsHelp + `In the JSON "files" has "probability", "raters" and "others" for png, and "all" for every format, with its size
 and SHA-256. Without identity in -format a DICOM SEG names neither patient nor study, and new UIDs replace those by which an
 archive would find its source.
@@ -101,6 +103,7 @@ const examples = `
 examples:
   segment -weights fundus -out masks photos/*.jpg                      a failed image does not stop the others
   segment -weights fundus -out masks -csv all.csv photos/              a folder and a table; again: the images that are new
+  segment -weights newborn-brain -slice all -format nifti -out masks scan.nii   all slices: a 3-D mask and a volume
   segment -weights fundus -roi 812,640,420 -out masks p.png            the square from x 812, y 640 with a side of 420 pixels
   segment -weights my.safetensors -device processor -out masks p.png   your own weights, on the CPU
 

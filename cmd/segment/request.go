@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,7 +32,7 @@ type request struct {
 	out, table  string // the folder of results; the file of -csv, empty without
 	json        string // - or empty: where the entries go
 	quiet       bool
-	slice       int // of the files, from 1; 0: as imageio.DecodeSlice chooses
+	slice       int // journal.Run.Slice
 	identity    bool
 	outlines    bool
 	formats     []masks.Format
@@ -53,7 +54,12 @@ func (r *request) flags() *cli.Groups {
 		f.StringVar(&r.options.ROI, "roi", "auto", "`REGION` to segment: auto, none (the whole image) or x,y,side in pixels")
 		f.IntVar(&r.options.Recurrences, "recurrences", segment.DefaultRecurrences, "compute the masks Rec0 to Rec`N`, each from the one before, and write RecN (0 to 32). "+
 			"Of weights that take marks: the passes around -evidence, 2 unless given; none run without it")
-		f.IntVar(&r.slice, "slice", 0, "picture `N` of each file, from 1: a page, a frame, or a slice of a volume (default the middle; of a TIFF the first)")
+		f.Func("slice", "picture `N` of each file, from 1: a page, a frame, or a slice of a volume (default the middle; of a TIFF the first), or all, and the volume that they make", func(text string) (err error) {
+			if r.slice = journal.All; text != "all" {
+				r.slice, err = strconv.Atoi(text)
+			}
+			return err
+		})
 		f.StringVar(&r.options.Eye, "eye", "", "which `EYE` the photographs show, right or left (default as DICOM, the file's name or the side of the disc tells)")
 		f.Func("format", "write masks in these `FORMATS`, separated by commas (default "+masks.Formats[0].Name+"): "+masks.Names()+". "+
 			"identity among them keeps in a DICOM SEG what its source says of patient and study, and refers to the source by its UIDs; outlines adds the masks of each structure's inner and outer outline, "+
@@ -102,8 +108,10 @@ func (r *request) check() error {
 		return cli.Wrong("no images: give one or more files (PNG, JPEG, TIFF, BMP, WebP, DICOM or NIfTI), or a folder of them")
 	case r.table != "" && filepath.Ext(r.table) != ".csv":
 		return cli.Wrong("-csv %s: name a file that ends in .csv", r.table)
-	case r.slice < 0 || r.given["slice"] && r.slice == 0:
-		return cli.Wrong("-slice %d: slices count from 1", r.slice)
+	case r.slice < journal.All || r.given["slice"] && r.slice == 0:
+		return cli.Wrong("-slice %d: slices count from 1; all is each", r.slice)
+	case r.slice == journal.All && len(r.marks) > 0:
+		return cli.Wrong("-slice all: -evidence marks one picture; name it by -slice N")
 	case r.options.Recurrences < 0 || r.options.Recurrences > segment.MaxRecurrences:
 		return cli.Wrong("-recurrences %d: choose 0 to %d", r.options.Recurrences, segment.MaxRecurrences)
 	}
@@ -119,7 +127,7 @@ func (r *request) check() error {
 // batch reads the weights and plans the images. With -csv it leaves out those that are done; if
 // none is left, there is nothing to do.
 func (r *request) batch(stdout, stderr io.Writer) (*batch, []journal.Item, error) {
-	images, others, err := imagesOf(r.named, r.out)
+	images, parts, others, err := imagesOf(r.named, r.out, r.slice == journal.All)
 	if err != nil {
 		return nil, nil, cli.Wrong("%w", err)
 	}
@@ -161,7 +169,7 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []journal.Item, error
 			Program: program, Session: segment.Session{Model: m, Precision: *r.precision, Open: r.device.Open}, Weights: *r.weightsName,
 			Options: r.options, Slice: r.slice, Readers: readers, Identity: r.identity, Day: time.Now(),
 		},
-		formats: r.formats, stdout: stdout, stderr: stderr, progress: command.NewProgress(notes, len(items)), json: r.json != "", quiet: r.quiet,
+		formats: r.formats, parts: parts, stdout: stdout, stderr: stderr, progress: command.NewProgress(notes, len(items)), json: r.json != "", quiet: r.quiet,
 	}
 	b.Session.Note = func(text string) { b.progress.Note(program, text) }
 	if r.table != "" {

@@ -16,6 +16,7 @@ import (
 	"mrprism/internal/command/journal"
 	"mrprism/internal/files/cells"
 	"mrprism/internal/files/imageio"
+	"mrprism/internal/output/masks"
 	"mrprism/internal/output/sheet"
 	"mrprism/internal/program/cli"
 	"mrprism/weights"
@@ -42,7 +43,10 @@ func (b *batch) open(path, out string) (*table, error) {
 	if err != nil {
 		return nil, cli.Wrong("-csv %w", err)
 	}
-	columns := sheet.New(b.Record(journal.Item{})).Columns
+	r := b.Record(journal.Item{})
+	columns := sheet.New(r).Columns
+	r.Volumes = &masks.Volumes{} // which a series has added
+	more := sheet.New(r).Columns
 	begun := &table{Table: &sheet.Table{Table: cells.Table{Columns: columns}}, path: path}
 	data, err := os.ReadFile(path)
 	switch {
@@ -60,7 +64,7 @@ func (b *batch) open(path, out string) (*table, error) {
 		return nil, fmt.Errorf("-csv %s is no table of this program: %w; name another file", path, err)
 	}
 	read.Widen(sheet.Record{}) // a table of an earlier version lacks columns
-	if !slices.Equal(read.Columns, columns) {
+	if !slices.Equal(read.Columns, columns) && !slices.Equal(read.Columns, more) {
 		return nil, fmt.Errorf("-csv %s has other columns than these weights need; name another file", path)
 	}
 	if cut {
@@ -75,7 +79,10 @@ func (b *batch) open(path, out string) (*table, error) {
 func (b *batch) done(it journal.Item) (bool, error) {
 	r := b.Record(it)
 	line := b.table.Find(r, "image", "options")
-	if line >= 0 {
+	if b.Slice == journal.All { // the line of the series, which names no slice
+		line = b.table.Find(r, "image", "slice", "options")
+	}
+	if line >= 0 && b.Slice != journal.All {
 		slice, _ := strconv.Atoi(b.table.Text(line, "slice")) // 0: the file has one picture
 		all, _ := strconv.Atoi(b.table.Text(line, "slices"))
 		it = it.Picture(slice, all)
@@ -94,14 +101,19 @@ func (b *batch) done(it journal.Item) (bool, error) {
 		return false, nil
 	}
 	if e.Content != "" {
-		data, err := content(it.Image)
-		if err != nil || disk.SumOf(data).SHA256 != e.Content {
+		sum, err := b.sum(it.Image)
+		if err != nil || sum != e.Content {
 			return false, cmp.Or(err, errors.New("the image has changed since"))
 		}
 	}
-	if made := e.Record(); e.Options != "" && b.table.Find(made, "image", "slice", "weights_sha256", "options", "date") < 0 {
-		b.table.Put(line, made) // the line is missing, or of an earlier result
-		b.table.dirty = true
+	for _, one := range b.Lines(it, e) {
+		if made := one.Record(); one.Options != "" && b.table.Find(made, "image", "slice", "weights_sha256", "options", "date") < 0 {
+			if e.Volumes != nil {
+				line = b.table.Find(made, "image", "slice")
+			}
+			b.table.Put(line, made) // the line is missing, or of an earlier result
+			b.table.dirty = true
+		}
 	}
 	return true, nil
 }
@@ -129,18 +141,21 @@ func (b *batch) note(w written) error {
 		return nil
 	}
 	if w.err == nil {
-		return b.table.put(w.entry.Record())
+		return b.table.put(w.entry.Record(), b.Slice == journal.All)
 	}
 	r := b.Record(w.it)
+	if w.solid != nil {
+		r.Slice, r.Slices = w.slice, len(w.solid.Series.Slices)
+	}
 	r.Date, r.Error = time.Now().UTC().Format(time.RFC3339), w.err.Error()
-	return b.table.put(r)
+	return b.table.put(r, b.Slice == journal.All)
 }
 
 // put adds a line, or replaces the line of the same picture, or of the same request, which may have
-// failed before anybody knew which picture it is of.
-func (t *table) put(r sheet.Record) error {
+// failed before anybody knew which picture it is of; not if the request is of all pictures.
+func (t *table) put(r sheet.Record, all bool) error {
 	line := t.Find(r, "image", "slice")
-	if line < 0 {
+	if line < 0 && !all {
 		line = t.Find(r, "image", "options")
 	}
 	t.Put(line, r)
@@ -168,8 +183,10 @@ func (t *table) write() error {
 }
 
 // imagesOf replaces folders by the images in them, and counts the other files there. The folder of
-// the results is none of them: masks would be segmented in the next run.
-func imagesOf(named []string, out string) (images []string, others int, err error) {
+// the results is none of them: masks would be segmented in the next run. With series a folder stands
+// for its DICOM files of one grey frame, which are its parts.
+func imagesOf(named []string, out string, series bool) (images []string, parts map[string][]string, others int, err error) {
+	parts = map[string][]string{}
 	results, failed := os.Stat(out)
 	for _, path := range named {
 		info, err := os.Stat(path)
@@ -178,13 +195,21 @@ func imagesOf(named []string, out string) (images []string, others int, err erro
 			continue
 		}
 		if failed == nil && os.SameFile(info, results) {
-			return nil, 0, fmt.Errorf("%s is the folder of the results too; name another one with -out", path)
+			return nil, nil, 0, fmt.Errorf("%s is the folder of the results too; name another one with -out", path)
 		}
 		inside, n, err := imageio.ImagesIn(path)
 		if err != nil {
-			return nil, 0, err
+			return nil, nil, 0, err
+		}
+		if series {
+			parts[path] = slices.Clone(inside)
+			inside = slices.DeleteFunc(inside, isSlice)
+			parts[path] = slices.DeleteFunc(parts[path], func(image string) bool { return slices.Contains(inside, image) })
+			if len(parts[path]) > 0 {
+				images = append(images, path)
+			}
 		}
 		images, others = append(images, inside...), others+n
 	}
-	return images, others, nil
+	return images, parts, others, nil
 }

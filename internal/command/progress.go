@@ -26,6 +26,9 @@ func NewProgress(w io.Writer, total int) *Progress {
 	return &Progress{out: w, total: total, start: time.Now()}
 }
 
+// More adds items that nobody knew of.
+func (p *Progress) More(items int) { p.total += items }
+
 // Begin starts the next item.
 func (p *Progress) Begin() { p.begun++ }
 

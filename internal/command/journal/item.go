@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"mrprism/internal/output/masks"
@@ -68,6 +69,12 @@ func (i Item) Picture(slice, slices int) Item {
 	return i
 }
 
+// part is the item with the files that hold all slices of a series, or with the others.
+func (i Item) part(joined bool) Item {
+	i.Files = slices.DeleteFunc(slices.Clone(i.Files), func(f File) bool { return (f.Format.Joined() != nil) != joined })
+	return i
+}
+
 // Outputs are the paths of all output files.
 func (i Item) Outputs() []string {
 	all := []string{i.Entry}
@@ -89,6 +96,9 @@ func (r *Run) Write(ctx context.Context, it Item, v *segment.Result) (*Entry, er
 	sums := map[string]disk.Sum{}
 	defer files.discard()
 	for i, reader := range r.Readers {
+		if !slices.ContainsFunc(it.Files, func(f File) bool { return f.Reader == i }) {
+			continue // all are of the series
+		}
 		drawing := masks.Drawing{Picture: &v.Picture, By: reader.By, Model: r.Session.Model, Day: r.Day, Identity: r.Identity}
 		structures, err := structuresOf(&v.Maps, reader)
 		if err != nil {
@@ -119,22 +129,28 @@ func (r *Run) Write(ctx context.Context, it Item, v *segment.Result) (*Entry, er
 		}
 	}
 	e := r.entry(it, v, sums)
+	return e, files.finish(it, e, withheld)
+}
+
+// finish adds the entry, and gives all files their names. Files of an earlier run that are withheld
+// now are removed.
+func (s *staged) finish(it Item, e *Entry, withheld []string) error {
 	if it.Entry == "" {
-		return e, nil
+		return nil
 	}
 	text, err := json.MarshalIndent(e, "", "  ")
 	if err == nil {
-		err = files.add(it.Entry, append(text, '\n'))
+		err = s.add(it.Entry, append(text, '\n'))
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, path := range append(withheld, it.Entry) { // of an earlier run
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+			return err
 		}
 	}
-	return e, files.commit()
+	return s.commit()
 }
 
 // structuresOf are the structures of which there is a map of a reader, by class.

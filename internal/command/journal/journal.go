@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,11 +30,14 @@ type Run struct {
 	Session  segment.Session
 	Weights  string // as the user named them
 	Options  segment.Options
-	Slice    int // of the files, from 1; 0: as imageio.DecodeSlice chooses
+	Slice    int // of the files, from 1; 0: as imageio.DecodeSlice chooses; All
 	Readers  []masks.Reader
 	Identity bool      // a DICOM SEG keeps the patient's
 	Day      time.Time // of the run
 }
+
+// All as Run.Slice is each slice, and the series that they make.
+const All = -1
 
 // Entry is what was made of an image. Its fields have the names of the page's JSON.
 type Entry struct {
@@ -54,6 +58,7 @@ type Entry struct {
 	Recurrences  int                  `json:"recurrences"`
 	Evidence     []Mark               `json:"evidence,omitempty"`
 	Measurements segment.Measurements `json:"measurements"`
+	Volumes      *masks.Volumes       `json:"volumes,omitempty"` // of a series; its slices have entries of their own
 	Device       string               `json:"device"`
 	Why          string               `json:"device_why,omitempty"` // of auto: "3.1 times as fast as llvmpipe here"
 	Precision    model.Precision      `json:"precision"`
@@ -108,7 +113,10 @@ type Mark struct {
 
 // Asked is what a run asks for an image: results of other weights or of other texts are others.
 func (r *Run) Asked(marks []Mark) string {
-	asked := []string{"roi=" + r.Options.ROI, fmt.Sprintf("precision=%s", r.Session.Precision), fmt.Sprintf("slice=%d", r.Slice)}
+	asked := []string{"roi=" + r.Options.ROI, fmt.Sprintf("precision=%s", r.Session.Precision), "slice=" + strconv.Itoa(r.Slice)}
+	if r.Slice == All {
+		asked[2] = "slice=all"
+	}
 	if slices.ContainsFunc(r.Readers, func(by masks.Reader) bool { return by.Outline }) {
 		asked = append(asked, "outlines")
 	}
@@ -145,11 +153,18 @@ func (r *Run) entry(it Item, v *segment.Result, sums map[string]disk.Sum) *Entry
 		Recurrences: v.Recurrences, Evidence: it.Marks, Measurements: v.Measurements, Device: v.Adapter, Why: v.Why, Precision: v.Precision,
 		Found: v.Found, Doubts: append([]segment.Doubt{}, v.Doubts...), Doubt: v.Doubt, Sharpness: v.Sharpness, Times: v.Timings,
 		Program: r.source(), Date: time.Now().UTC().Format(time.RFC3339), Options: r.Asked(it.Marks),
-		Files: Files{Probability: map[string]string{}, Raters: map[string][]string{}, Others: map[string]string{}, All: []Saved{}},
+		Files: r.files(it, v.Classes, sums),
 	}
 	if v.Picture.Slices > 1 {
 		e.Slice, e.Slices = v.Picture.Slice, v.Picture.Slices
 	}
+	return e
+}
+
+// files names the files whose sums are known.
+func (r *Run) files(it Item, classes []string, sums map[string]disk.Sum) Files {
+	all := Files{Probability: map[string]string{}, Raters: map[string][]string{}, Others: map[string]string{}, All: []Saved{}}
+	raters := len(segment.Heads(&r.Session.Model.Metadata))
 	for _, out := range it.Files {
 		sum, written := sums[out.Path]
 		if !written {
@@ -158,26 +173,28 @@ func (r *Run) entry(it Item, v *segment.Result, sums map[string]disk.Sum) *Entry
 		name, by := filepath.Base(out.Path), r.Readers[out.Reader]
 		one := Saved{File: name, Format: out.Format.Name, By: by.By, Sum: sum}
 		if out.Class >= 0 {
-			one.Structure = v.Classes[out.Class]
+			one.Structure = classes[out.Class]
 		}
-		e.Files.All = append(e.Files.All, one)
+		all.All = append(all.All, one)
 		switch {
 		case out.Format.Name != masks.Formats[0].Name, by.Outline:
 		case out.Reader == 0:
-			e.Files.Probability[one.Structure] = name
-		case out.Reader <= len(v.Raters):
-			e.Files.Raters[one.Structure] = append(e.Files.Raters[one.Structure], name)
+			all.Probability[one.Structure] = name
+		case out.Reader <= raters:
+			all.Raters[one.Structure] = append(all.Raters[one.Structure], name)
 		default:
-			e.Files.Others[one.Structure] = name
+			all.Others[one.Structure] = name
 		}
 	}
-	return e
+	return all
 }
 
 // Record is the table's line of the entry.
 func (e *Entry) Record() sheet.Record {
 	by := "found"
 	switch {
+	case e.Volumes != nil:
+		by = ""
 	case e.Region == imageio.Letterbox(e.Width, e.Height):
 		by = "whole image"
 	case e.Requested != "auto":
@@ -191,7 +208,7 @@ func (e *Entry) Record() sheet.Record {
 		result = e.Earlier
 	}
 	return sheet.Record{
-		Image: e.Image, Slice: e.Slice, Slices: e.Slices, Program: e.Program, Date: e.Date, Options: e.Options, Classes: e.Classes, Raters: e.Raters, Result: result,
+		Image: e.Image, Slice: e.Slice, Slices: e.Slices, Program: e.Program, Date: e.Date, Options: e.Options, Classes: e.Classes, Raters: e.Raters, Result: result, Volumes: e.Volumes,
 	}
 }
 
@@ -224,6 +241,12 @@ func (r *Run) Done(it Item) (*Entry, error) {
 	}
 	if e.Weights.SHA256 != r.Session.Model.SHA256 {
 		return nil, fmt.Errorf("%q is of other weights", it.Entry)
+	}
+	if e.Volumes != nil {
+		if _, err := r.slicesOf(it, e); err != nil {
+			return nil, err
+		}
+		it = it.part(true)
 	}
 	for _, f := range it.Files {
 		name, by, class := filepath.Base(f.Path), r.Readers[f.Reader], ""

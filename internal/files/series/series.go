@@ -156,7 +156,9 @@ func (s *Series) alike() error {
 		{"sizes", func(one Slice) string { return fmt.Sprintf("%d×%d", one.size[0], one.size[1]) }, nil},
 		{"orientations or sizes of a pixel", func(one Slice) string {
 			return fmt.Sprintf("right %.3g, down %.3g mm", one.right, one.down)
-		}, func(a, b Slice) bool { return near(a.right, b.right) && near(a.down, b.down) }},
+		}, func(a, b Slice) bool {
+			return !a.placed || !b.placed || near(a.right, b.right) && near(a.down, b.down)
+		}},
 		{"frames of reference", uid((*dicom.Header).Space), nil},
 	} {
 		var kinds []Slice

@@ -12,6 +12,7 @@ import (
 	"mrprism/internal/data/metric"
 	"mrprism/internal/files/cells"
 	"mrprism/internal/files/imageio"
+	"mrprism/internal/output/masks"
 	"mrprism/internal/segment"
 	"mrprism/internal/trust"
 )
@@ -36,6 +37,8 @@ type Record struct {
 	Classes []string `json:"classes"`
 	Raters  []string `json:"raters"`
 	Result  *Result  `json:"result"`
+	// Volumes are those of a series, whose Slice is 0; nil: the record is of a picture.
+	Volumes *masks.Volumes `json:"volumes,omitempty"`
 }
 
 // Result is the findings in an image.
@@ -121,6 +124,16 @@ func (r Record) cells() []cell {
 		{"region_by", v.RegionBy}, {"recurrences", of(v.Recurrences)}, {"model", v.Model}, {"weights_sha256", v.SHA256}, {"precision", v.Precision},
 		{"device", v.Device}, {"program", r.Program}, {"date", r.Date}, {"options", r.Options},
 	}...)
+	if r.Volumes != nil {
+		for c, class := range r.Classes {
+			volume := masks.Volume{}
+			if c < len(r.Volumes.Structures) {
+				volume = r.Volumes.Structures[c]
+			}
+			out = append(out, cell{class + "_volume_ml", number(volume.ML)}, cell{class + "_volume_ml_low", number(volume.Low)}, cell{class + "_volume_ml_high", number(volume.High)})
+		}
+		out = append(out, cell{"mm_a_slice", given(r.Volumes.Step > 0, r.Volumes.Step)}, cell{"volume_withheld", r.Volumes.Withheld})
+	}
 	if v.LessFellowEye != nil {
 		out = append(out, cell{"vertical_ratio_less_fellow_eye", *v.LessFellowEye})
 	}

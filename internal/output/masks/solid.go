@@ -1,0 +1,253 @@
+package masks
+
+import (
+	"bytes"
+	"compress/flate"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"mrprism/internal/files/dicom"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/files/nifti"
+	"mrprism/internal/files/series"
+	"mrprism/internal/segment"
+	"mrprism/shaders/pulse"
+)
+
+// Solid collects the masks of a series' slices, for files that hold all of them and for volumes. Each
+// slice's levels are kept deflated: a volume of 256³ takes few MB a structure, not 16.
+type Solid struct {
+	Series  *series.Series
+	readers []Reader
+	classes []string
+	slices  []layer
+	mask    bool // no format wants probabilities
+}
+
+// layer is what is known of a slice.
+type layer struct {
+	picture imageio.Image // without pixels
+	levels  [][][]byte    // (readers, K): deflated (H, W); nil: there is no map
+	areas   [][]int       // (1 + M, K): pixels of the mask, then of the raters' or levels' masks
+}
+
+// NewSolid begins a solid of the classes of a model. Those of the formats that are Joined can be
+// written then, of these readers.
+func NewSolid(s *series.Series, readers []Reader, classes []string, formats []Format) *Solid {
+	out := &Solid{Series: s, classes: classes, slices: make([]layer, len(s.Slices)), mask: true}
+	for _, f := range formats {
+		if f.Joined() != nil {
+			out.readers, out.mask = readers, out.mask && (f.Name == "nifti-mask" || f.Name == "dicom-seg")
+		}
+	}
+	return out
+}
+
+// Add adds the maps of slice i of Series.Slices. Slices may be added in any order, also at the same
+// time.
+func (s *Solid) Add(i int, r *segment.Maps) error {
+	one := layer{picture: r.Picture}
+	within, _, _ := r.Within()
+	authors := []func(class int) []float32{within.Probability}
+	for m := range r.Raters {
+		authors = append(authors, func(class int) []float32 { return within.Rater(m, class) })
+	}
+	for _, of := range authors {
+		var areas []int
+		for c := range s.classes {
+			area := 0
+			for _, p := range of(c) {
+				if p > 0.5 {
+					area++
+				}
+			}
+			areas = append(areas, area)
+		}
+		one.areas = append(one.areas, areas)
+	}
+	z, err := flate.NewWriter(nil, flate.BestSpeed)
+	if err != nil {
+		return err
+	}
+	for _, by := range s.readers {
+		all := make([][]byte, len(s.classes))
+		for c := range s.classes {
+			if !by.Has(r, c) {
+				continue
+			}
+			structure, err := by.Structure(r, c)
+			if err != nil {
+				return err
+			}
+			var packed bytes.Buffer
+			z.Reset(&packed)
+			z.Write(structure.form(s.mask))
+			z.Close()
+			all[c] = bytes.Clone(packed.Bytes()) // without room to grow
+		}
+		one.levels = append(one.levels, all)
+	}
+	s.slices[i] = one
+	return nil
+}
+
+// Has reports whether a reader has a map of a class in any slice.
+func (s *Solid) Has(reader, class int) bool {
+	return slices.ContainsFunc(s.slices, func(one layer) bool { return one.levels[reader][class] != nil })
+}
+
+// plane are the levels (H, W) that a reader gives a class in slice i, as displayed; 0 without a map.
+func (s *Solid) plane(reader, class, i int) []uint8 {
+	pulse.Beat()
+	one := s.slices[i]
+	levels := make([]uint8, one.picture.W*one.picture.H)
+	if packed := one.levels[reader][class]; packed != nil {
+		io.ReadFull(flate.NewReader(bytes.NewReader(packed)), levels)
+	}
+	return levels
+}
+
+// Joined is how a format holds all slices of a series in one file; nil: it has a file a slice.
+func (f Format) Joined() func(s *Solid, d *Drawing, reader int, classes []int) ([]byte, error) {
+	return map[string]func(s *Solid, d *Drawing, reader int, classes []int) ([]byte, error){
+		"nifti": solidVolume(false), "nifti-mask": solidVolume(true), "dicom-seg": solidSegmentation(false), "dicom-seg-fractional": solidSegmentation(true),
+	}[f.Name]
+}
+
+// CheckSeries returns an error if masks of a series cannot be saved so. It says why, and what to do.
+func (f Format) CheckSeries(s *series.Series) error {
+	for _, one := range s.Slices {
+		if err := f.Check(&imageio.Image{Header: one.Header}); err != nil {
+			return fmt.Errorf("%s: -format %s: %w", one.Name, f.Name, err)
+		}
+	}
+	if f.Name == "nifti" || f.Name == "nifti-mask" {
+		return s.Uneven()
+	}
+	return nil
+}
+
+// Write makes the file of a joined format with the maps that a reader has of classes. Of d all fields
+// but Picture and Structures count.
+func (s *Solid) Write(f Format, d Drawing, reader int, classes []int) ([]byte, error) {
+	if err := f.CheckSeries(s.Series); err != nil {
+		return nil, err
+	}
+	return f.Joined()(s, &d, reader, classes)
+}
+
+func solidVolume(mask bool) func(s *Solid, d *Drawing, reader int, classes []int) ([]byte, error) {
+	return func(s *Solid, d *Drawing, reader int, classes []int) ([]byte, error) {
+		if len(classes) != 1 {
+			return nil, errors.New("a NIfTI volume holds one structure; save them one by one")
+		}
+		p, place := s.slices[0].picture, s.Series.Geometry()
+		w, h := p.W, p.H
+		if place != nil && p.Orientation >= 5 {
+			w, h = h, w
+		}
+		size := p.PixelSize()
+		about := d.comment(Structure{Name: s.classes[classes[0]]}, mask)
+		return nifti.EncodeSeries(w, h, len(s.slices), place, [3]float64{size[0], size[1], s.Series.Step}, about, func(i int) []uint8 {
+			if levels := s.plane(reader, classes[0], i); place == nil {
+				return levels
+			} else {
+				return p.Stored(levels)
+			}
+		}, mask)
+	}
+}
+
+func solidSegmentation(fractional bool) func(s *Solid, d *Drawing, reader int, classes []int) ([]byte, error) {
+	return func(s *Solid, d *Drawing, reader int, classes []int) ([]byte, error) {
+		var headers []*dicom.Header
+		for _, one := range s.Series.Slices {
+			headers = append(headers, one.Header.(*dicom.Header))
+		}
+		out := d.segmentation(headers[0], fractional)
+		out.Series = headers
+		if len(s.Series.Gaps) == 0 {
+			out.Step = s.Series.Step
+		}
+		for _, c := range classes {
+			segment := dicom.Segment{Name: s.classes[c]}
+			for i := range s.slices {
+				segment.Levels = append(segment.Levels, s.slices[i].picture.Stored(s.plane(reader, c, i))...)
+			}
+			out.Segments = append(out.Segments, segment)
+		}
+		return out.Encode()
+	}
+}
+
+// Volumes is what a series measures. Its fields have the names of the JSON.
+type Volumes struct {
+	Step       float64  `json:"step_mm,omitempty"`  // from a slice to the next one; 0: the files do not say
+	Gaps       []string `json:"gaps,omitempty"`     // steps that differ
+	Withheld   string   `json:"withheld,omitempty"` // why there are no volumes, a sentence
+	Structures []Volume `json:"structures"`
+	Slices     []Place  `json:"slices"` // in their order along the normal
+}
+
+// Volume is the volume of a structure: the pixels of its masks in all slices, times the size of a
+// pixel, times the step. Low to High hold it and those of the raters or levels, each over all slices.
+type Volume struct {
+	Class string   `json:"class"`
+	ML    *float64 `json:"ml"`    // nil: see Withheld
+	Low   *float64 `json:"low"`   // nil also without heads
+	High  *float64 `json:"high"`  //
+	Areas []int    `json:"areas"` // pixels in each slice
+}
+
+// Place is where a slice lies.
+type Place struct {
+	Slice    int      `json:"slice"`
+	File     string   `json:"file"`
+	Position *float64 `json:"position_mm"` // along the normal; nil: the files do not say
+}
+
+// Measure measures the volumes. All slices have been added.
+func (s *Solid) Measure() *Volumes {
+	out := &Volumes{Step: s.Series.Step, Gaps: s.Series.Gaps}
+	size := s.slices[0].picture.PixelSize()
+	switch {
+	case size[0] == 0 || size[1] == 0:
+		out.Withheld = "The file does not say how large a pixel is: there are no volumes in ml."
+	case out.Step == 0:
+		out.Withheld = "The file does not say how far its slices lie apart: there are no volumes in ml."
+	case len(out.Gaps) > 0:
+		out.Withheld = "Slices are missing, or their steps differ: there are no volumes in ml, since nobody has seen what lies between."
+	}
+	for c, class := range s.classes {
+		v := Volume{Class: class}
+		total := make([]int, len(s.slices[0].areas))
+		for _, one := range s.slices {
+			for author, areas := range one.areas {
+				total[author] += areas[c]
+			}
+			v.Areas = append(v.Areas, one.areas[0][c])
+		}
+		if out.Withheld == "" {
+			ml := func(pixels int) *float64 { return new(float64(pixels) * size[0] * size[1] * out.Step / 1000) }
+			v.ML = ml(total[0])
+			if len(total) > 1 {
+				low, high := total[0], total[0]
+				for _, pixels := range total {
+					low, high = min(low, pixels), max(high, pixels)
+				}
+				v.Low, v.High = ml(low), ml(high)
+			}
+		}
+		out.Structures = append(out.Structures, v)
+	}
+	for _, one := range s.Series.Slices {
+		p := Place{Slice: one.Number, File: imageio.Valid(one.Name)}
+		if out.Step > 0 {
+			p.Position = &one.Position
+		}
+		out.Slices = append(out.Slices, p)
+	}
+	return out
+}
