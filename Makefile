@@ -41,7 +41,8 @@ test: setup ## all tests; as root on Debian, installs what they need first
 	for module in batch study; do (cd cmd/$$module && go vet ./... && go test -short -vet=off -timeout $(TIMEOUT) ./...) || exit 1; done
 
 .PHONY: test-long
-test-long: setup size ## the soaks too, before a release: half an hour; .ci/long says how it ended
+test-long: size ## the soaks too, before a release: half an hour; .ci/long says how it ended
+	@.ci/setup long
 	(go test -p 2 -vet=off -timeout 5h $(LONGEST) ./... && go test -C cmd/batch -vet=off ./... && go test -C cmd/study -vet=off -timeout 5h ./...) && result=passed || result=failed; \
 	echo "$$(date -u +%F) $(COMMIT) $$result, $$(nproc) cores" >.ci/long; test $$result = passed
 

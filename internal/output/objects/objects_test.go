@@ -155,7 +155,7 @@ func TestImageJ(t *testing.T) {
 		t.Skip("ImageJ takes seconds")
 	}
 	if _, err := exec.LookPath("javac"); err != nil || exec.Command("test", "-e", jar).Run() != nil {
-		require.NotEqual(t, "true", os.Getenv("CI"), "make setup installs imagej and default-jdk-headless")
+		require.NotEqual(t, "true", os.Getenv("CI"), "make test-long installs imagej and default-jdk-headless")
 		t.Skip("ImageJ or a JDK is missing: make setup")
 	}
 	args, want := []string{"-Djava.awt.headless=true", "-cp", jar, "testdata/Rois.java"}, []string{}
