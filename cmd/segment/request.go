@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -55,10 +56,13 @@ func (r *request) flags() *cli.Groups {
 		f.IntVar(&r.options.Recurrences, "recurrences", segment.DefaultRecurrences, "compute the masks Rec0 to Rec`N`, each from the one before, and write RecN (0 to 32). "+
 			"Of weights that take marks: the passes around -evidence, 2 unless given; none run without it")
 		f.Func("slice", "picture `N` of each file, from 1: a page, a frame, or a slice of a volume (default the middle; of a TIFF the first), or all, and the volume that they make", func(text string) (err error) {
-			if r.slice = journal.All; text != "all" {
-				r.slice, err = strconv.Atoi(text)
+			if r.slice = journal.All; text == "all" {
+				return nil
 			}
-			return err
+			if r.slice, err = strconv.Atoi(text); err != nil || r.slice < 1 {
+				return errors.New("slices count from 1; all is each")
+			}
+			return nil
 		})
 		f.StringVar(&r.options.Eye, "eye", "", "which `EYE` the photographs show, right or left (default as DICOM, the file's name or the side of the disc tells)")
 		f.Func("format", "write masks in these `FORMATS`, separated by commas (default "+masks.Formats[0].Name+"): "+masks.Names()+". "+
@@ -108,8 +112,6 @@ func (r *request) check() error {
 		return cli.Wrong("no images: give one or more files (PNG, JPEG, TIFF, BMP, WebP, DICOM or NIfTI), or a folder of them")
 	case r.table != "" && filepath.Ext(r.table) != ".csv":
 		return cli.Wrong("-csv %s: name a file that ends in .csv", r.table)
-	case r.slice < journal.All || r.given["slice"] && r.slice == 0:
-		return cli.Wrong("-slice %d: slices count from 1; all is each", r.slice)
 	case r.slice == journal.All && len(r.marks) > 0:
 		return cli.Wrong("-slice all: -evidence marks one picture; name it by -slice N")
 	case r.options.Recurrences < 0 || r.options.Recurrences > segment.MaxRecurrences:

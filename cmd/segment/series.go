@@ -165,7 +165,10 @@ func describeSeries(it journal.Item, e *journal.Entry) string {
 	}
 	for _, s := range v.Structures {
 		if s.ML != nil {
-			line = append(line, fmt.Sprintf("%s %.4g ml%s", s.Class, *s.ML, ranges(s.Low, s.High, nil, 3)))
+			line = append(line, fmt.Sprintf("%s %.4g ml", s.Class, *s.ML))
+		}
+		if s.Low != nil {
+			line[len(line)-1] += fmt.Sprintf(" (experts %.4g–%.4g)", *s.Low, *s.High)
 		}
 	}
 	if v.Withheld != "" {
