@@ -36,7 +36,9 @@ func (b *batch) describe(it journal.Item, r *segment.Result) string {
 			line = append(line, drift)
 		}
 	}
-	if p := r.Picture; p.Slices > 1 {
+	if p := r.Picture; p.Slices > 1 && b.Slice == journal.All {
+		line = slices.Insert(line, 0, fmt.Sprintf("slice %d of %d", p.Slice, p.Slices))
+	} else if p.Slices > 1 {
 		name := cmp.Or(map[string]string{"tiff": "page", "dicom": "frame"}[p.Format], "slice")
 		line = slices.Insert(line, 0, fmt.Sprintf("%s %d of %d", name, p.Slice, p.Slices))
 	}

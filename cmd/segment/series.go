@@ -52,34 +52,6 @@ func (b *batch) jobs(items []journal.Item) iter.Seq[job] {
 // slices are the pictures of an item in the order of its series. If it is none, there is a picture
 // that cannot be read.
 func (b *batch) slices(it journal.Item) (all []job) {
-	s, sum, err := b.series(it)
-	if err != nil {
-		return []job{{it: it, read: func() picture { return picture{err: err} }}}
-	}
-	it.Content = sum
-	var whole *solid
-	if n := len(s.Slices); n > 1 {
-		b.progress.More(n - 1)
-		debug.SetGCPercent(20) // a volume is large: no second one of garbage beside it
-		whole = &solid{Solid: masks.NewSolid(s, b.Readers, b.Session.Model.Metadata.Classes, b.formats), it: it}
-	} else if s.Slices[0].Header != nil {
-		b.Session.Note(fmt.Sprintf("%s has one slice, which makes no volume", it.Image))
-	}
-	for i, one := range s.Slices {
-		all = append(all, job{it: it, solid: whole, slice: one.Number, index: i, read: func() picture {
-			m, err := s.Read(i)
-			return picture{image: m, content: sum, err: err}
-		}})
-	}
-	return all
-}
-
-// series orders the slices of an item, and returns the SHA-256 of its content.
-func (b *batch) series(it journal.Item) (*series.Series, string, error) {
-	sum, err := b.sum(it.Image)
-	if err != nil {
-		return nil, "", err
-	}
 	var files []series.File
 	for _, name := range b.files(it.Image) {
 		files = append(files, series.File{Name: name, Read: func() ([]byte, error) { return content(name) }})
@@ -91,11 +63,26 @@ func (b *batch) series(it journal.Item) (*series.Series, string, error) {
 		}
 	}
 	if err == nil {
-		for _, gap := range s.Gaps {
-			b.Session.Note(fmt.Sprintf("%s: a gap of %s: no volume in ml", it.Image, gap))
-		}
+		it.Content, err = b.sum(it.Image)
 	}
-	return s, sum, err
+	if err != nil {
+		return []job{{it: it, read: func() picture { return picture{err: err} }}}
+	}
+	var whole *solid
+	if n := len(s.Slices); n > 1 {
+		b.progress.More(n - 1)
+		debug.SetGCPercent(20) // a volume is large: no second one of garbage beside it
+		whole = &solid{Solid: masks.NewSolid(s, b.Readers, b.Session.Model.Metadata.Classes, b.formats), it: it}
+	} else if s.Slices[0].Header != nil {
+		b.Session.Note(fmt.Sprintf("%s has one slice, which makes no volume", it.Image))
+	}
+	for i, one := range s.Slices {
+		all = append(all, job{it: it, solid: whole, slice: one.Number, index: i, read: func() picture {
+			m, err := s.Read(i)
+			return picture{image: m, content: it.Content, err: err}
+		}})
+	}
+	return all
 }
 
 // files are the files of an image: of a folder that is a series its slices.
@@ -106,22 +93,20 @@ func (b *batch) files(image string) []string {
 	return []string{image}
 }
 
-// sum is the SHA-256 of an image's file, or of those of a folder's files and their names.
+// sum is the SHA-256 of an image's file, or that of the SHA-256 of a folder's files.
 func (b *batch) sum(image string) (string, error) {
-	var all strings.Builder
-	files := b.files(image)
-	for _, name := range files {
+	var sums []string
+	for _, name := range b.files(image) {
 		data, err := content(name)
 		if err != nil {
 			return "", err
 		}
-		sum := disk.SumOf(data).SHA256
-		if len(files) == 1 {
-			return sum, nil
-		}
-		fmt.Fprintln(&all, sum, strings.TrimPrefix(name, image))
+		sums = append(sums, disk.SumOf(data).SHA256)
 	}
-	return disk.SumOf([]byte(all.String())).SHA256, nil
+	if len(sums) == 1 {
+		return sums[0], nil
+	}
+	return disk.SumOf([]byte(strings.Join(sums, " "))).SHA256, nil
 }
 
 // isSlice reports whether a file is a DICOM of one grey frame, as those of a series are.
@@ -159,7 +144,7 @@ func (b *batch) whole(ctx context.Context, w written) (whole written, made bool)
 // describeSeries describes a series in a line.
 func describeSeries(it journal.Item, e *journal.Entry) string {
 	v := e.Volumes
-	line := []string{fmt.Sprintf("%d slices", e.Slices)}
+	line := append([]string{fmt.Sprintf("%d slices", e.Slices)}, v.Gaps...)
 	if v.Step > 0 {
 		line[0] += fmt.Sprintf(", %.4g mm apart", v.Step)
 	}

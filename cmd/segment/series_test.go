@@ -159,6 +159,7 @@ func TestFolderOfSlices(t *testing.T) {
 	require.Equal(t, 1, got.code, "photo.png is no DICOM")
 	require.Contains(t, got.stderr, "photo.png: -format dicom-seg: a DICOM SEG refers to a DICOM image")
 	require.Contains(t, got.stderr, "1 of 5 images failed")
+	require.Contains(t, got.stdout, "whole: slice 4 of 4; ")
 	require.Contains(t, got.stdout, "whole: 4 slices, 2 mm apart; brain ")
 	e := entryOf(t, filepath.Join(out, "whole.json"))
 	for i, place := range e.Volumes.Slices {
@@ -178,8 +179,7 @@ func TestFolderOfSlices(t *testing.T) {
 	gap := folder(t, filepath.Join(dir, "gap"), 0, 2, 4, 8)
 	got = run("-format", "dicom-seg", gap)
 	require.Zero(t, got.code, got.stderr)
-	require.Contains(t, got.stderr, "a gap of 4 mm between ")
-	require.Contains(t, got.stdout, "Slices are missing, or their steps differ")
+	require.Contains(t, got.stdout, "4 mm between 1.dcm and 0.dcm, and elsewhere 2 mm; Slices are missing, or their steps differ")
 	require.Contains(t, run("-format", "nifti", gap).stderr, "do not lie in even steps")
 
 	mixed := folder(t, filepath.Join(dir, "mixed"), 0, 2)
@@ -187,7 +187,7 @@ func TestFolderOfSlices(t *testing.T) {
 	single := folder(t, filepath.Join(dir, "single"), 0)
 	got = run(mixed, single)
 	require.Equal(t, 1, got.code)
-	require.Contains(t, got.stderr, "mixed has 2 series: 1.2.3.3 (2 slices, as 0.dcm), 1.2.3.9 (1 slices, as other.dcm); keep one in a folder of its own")
+	require.Contains(t, got.stderr, "mixed has more than one series: 1.2.3.3 (2 slices, as 0.dcm) and 1.2.3.9 (1 slices, as other.dcm); keep one in a folder of its own")
 	require.Contains(t, got.stderr, "single has one slice, which makes no volume")
 	require.FileExists(t, filepath.Join(out, "single.json"))
 

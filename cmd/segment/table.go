@@ -106,7 +106,7 @@ func (b *batch) done(it journal.Item) (bool, error) {
 			return false, cmp.Or(err, errors.New("the image has changed since"))
 		}
 	}
-	for _, one := range b.Lines(it, e) {
+	for _, one := range e.All() {
 		if made := one.Record(); one.Options != "" && b.table.Find(made, "image", "slice", "weights_sha256", "options", "date") < 0 {
 			if e.Volumes != nil {
 				line = b.table.Find(made, "image", "slice")

@@ -76,6 +76,8 @@ type Entry struct {
 	// and of Files: the sums by what follows "KEY_" in the files' names.
 	Earlier *sheet.Result       `json:"result,omitempty"`
 	Masks   map[string]disk.Sum `json:"masks,omitempty"`
+
+	parts []*Entry // of a series that Done returns, those of its slices
 }
 
 // Origin names the weights.
@@ -189,6 +191,9 @@ func (r *Run) files(it Item, classes []string, sums map[string]disk.Sum) Files {
 	return all
 }
 
+// All are the entries whose lines a table has: of a series those of its slices, and its own.
+func (e *Entry) All() []*Entry { return append(slices.Clone(e.parts), e) }
+
 // Record is the table's line of the entry.
 func (e *Entry) Record() sheet.Record {
 	by := "found"
@@ -243,8 +248,16 @@ func (r *Run) Done(it Item) (*Entry, error) {
 		return nil, fmt.Errorf("%q is of other weights", it.Entry)
 	}
 	if e.Volumes != nil {
-		if _, err := r.slicesOf(it, e); err != nil {
-			return nil, err
+		for _, place := range e.Volumes.Slices {
+			slice := it.Slice(place.Slice, e.Slices)
+			one, err := r.Done(slice)
+			if err != nil {
+				return nil, err
+			}
+			if one == nil || one.Options != e.Options || one.Content != e.Content {
+				return nil, fmt.Errorf("%q is gone, or of another run", slice.Entry)
+			}
+			e.parts = append(e.parts, one)
 		}
 		it = it.part(true)
 	}

@@ -3,7 +3,6 @@ package journal
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"mrprism/internal/files/imageio"
@@ -37,7 +36,7 @@ func (r *Run) WriteSeries(ctx context.Context, it Item, solid *masks.Solid, slic
 			withheld = append(withheld, f.Path)
 			continue
 		}
-		content, err := solid.Write(f.Format, masks.Drawing{By: by.By, Model: r.Session.Model, Day: r.Day, Identity: r.Identity}, f.Reader, classes)
+		content, err := f.Format.Joined()(solid, &masks.Drawing{By: by.By, Model: r.Session.Model, Day: r.Day, Identity: r.Identity}, f.Reader, classes)
 		if err == nil {
 			sums[f.Path] = disk.SumOf(content)
 			err = files.add(f.Path, content)
@@ -58,7 +57,6 @@ func (r *Run) series(it Item, solid *masks.Solid, slices []*Entry) *Entry {
 	e.Found, e.Doubt, e.Doubts, e.Times = false, nil, []segment.Doubt{}, map[string]float64{}
 	e.Measurements = segment.Measurements{Structures: []segment.Structure{}, Spacing: e.Measurements.Spacing}
 	e.Volumes, e.Date = solid.Measure(), time.Now().UTC().Format(time.RFC3339)
-	var texts []segment.Doubt
 	count := map[segment.Doubt]int{}
 	for _, one := range slices {
 		e.Found = e.Found || one.Found
@@ -68,38 +66,12 @@ func (r *Run) series(it Item, solid *masks.Solid, slices []*Entry) *Entry {
 		e.Times["total"] += one.Times["total"]
 		for _, d := range one.Doubts {
 			if count[d]++; count[d] == 1 {
-				texts = append(texts, d)
+				e.Doubts = append(e.Doubts, d)
 			}
 		}
 	}
-	for _, d := range texts {
-		e.Doubts = append(e.Doubts, segment.Doubt{Code: d.Code, Text: fmt.Sprintf("In %d of %d slices: %s", count[d], e.Slices, d.Text)})
+	for i, d := range e.Doubts {
+		e.Doubts[i].Text = fmt.Sprintf("In %d of %d slices: %s", count[d], e.Slices, d.Text)
 	}
 	return &e
-}
-
-// slicesOf are the entries of a series' slices. The error says which one is not of its run.
-func (r *Run) slicesOf(it Item, series *Entry) (all []*Entry, err error) {
-	for _, place := range series.Volumes.Slices {
-		slice := it.Slice(place.Slice, len(series.Volumes.Slices))
-		e, err := r.Done(slice)
-		switch {
-		case err != nil:
-			return nil, err
-		case e == nil || e.Options != series.Options || e.Content != series.Content:
-			return nil, fmt.Errorf("%q is gone, or of another run", slice.Entry)
-		}
-		all = append(all, e)
-	}
-	return all, nil
-}
-
-// Lines are the entries whose lines a table has of an entry that is done: of a series those of its
-// slices, and its own.
-func (r *Run) Lines(it Item, e *Entry) []*Entry {
-	if e.Volumes == nil {
-		return []*Entry{e}
-	}
-	all, _ := r.slicesOf(it, e) // Done has read them
-	return slices.Concat(all, []*Entry{e})
 }

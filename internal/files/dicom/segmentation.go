@@ -79,7 +79,10 @@ func (s *Segmentation) uid(of string) string {
 // Encode writes the file. Equal segmentations of one day and run give equal files, since UIDs are
 // computed from the content. Source: PS3.3 A.51, C.8.20 and C.7.6.16.
 func (s *Segmentation) Encode() ([]byte, error) {
-	for _, h := range s.sources() {
+	if s.Series == nil {
+		s.Series = []*Header{s.Source}
+	}
+	for _, h := range s.Series {
 		if err := h.Check(); err != nil {
 			return nil, err
 		}
@@ -87,7 +90,7 @@ func (s *Segmentation) Encode() ([]byte, error) {
 	var all [][]uint8
 	size := 0
 	for _, one := range s.Segments {
-		if len(one.Levels) != len(s.sources())*s.Source.w*s.Source.h {
+		if len(one.Levels) != len(s.Series)*s.Source.w*s.Source.h {
 			return nil, errors.New("the masks have another size than the frame in the file")
 		}
 		pulse.Beat()
@@ -204,7 +207,7 @@ func (s *Segmentation) dataSet(uids [3]string, pixels []byte) elements.Set {
 	places.Pointer(0x00209167, 0x00209113)
 	places.Text(0x00209421, "LO", "Position")
 	indices := []elements.Set{index, places}
-	if s.Series == nil || !h.placed {
+	if len(s.Series) == 1 || !h.placed {
 		indices = indices[:1]
 	}
 	e.Sequence(0x00209221, organization)
@@ -229,7 +232,7 @@ func (s *Segmentation) dataSet(uids [3]string, pixels []byte) elements.Set {
 func (s *Segmentation) series() (series elements.Set) {
 	var instances []elements.Set
 	before := ""
-	for _, h := range s.sources() {
+	for _, h := range s.Series {
 		if h.instance == before { // a further frame
 			continue
 		}
@@ -252,7 +255,7 @@ func (s *Segmentation) image(e *elements.Set) {
 	}
 	e.Words(0x00280002, 1)
 	e.Text(0x00280004, "CS", "MONOCHROME2")
-	e.Text(0x00280008, "IS", fmt.Sprint(len(s.Segments)*len(s.sources())))
+	e.Text(0x00280008, "IS", fmt.Sprint(len(s.Segments)*len(s.Series)))
 	e.Words(0x00280010, s.Source.h)
 	e.Words(0x00280011, s.Source.w)
 	e.Words(0x00280100, bits)
@@ -332,7 +335,7 @@ func (s *Segmentation) groups(e *elements.Set) {
 	e.Sequence(0x52009229, shared)
 	var frames []elements.Set
 	for i := range s.Segments {
-		for k, h := range s.sources() {
+		for k, h := range s.Series {
 			frames = append(frames, s.group(h, i, k))
 		}
 	}
@@ -353,7 +356,7 @@ func (s *Segmentation) group(h *Header, i, k int) (frame elements.Set) {
 	derivation.Sequence(0x00089215, code{"113076", "DCM", "Segmentation"}.item())
 	frame.Sequence(0x00089124, derivation)
 	index := binary.LittleEndian.AppendUint32(nil, uint32(i+1))
-	if s.Series != nil && h.placed {
+	if len(s.Series) > 1 && h.placed {
 		index = binary.LittleEndian.AppendUint32(index, uint32(k+1))
 	}
 	content.Bytes(0x00209157, "UL", index)

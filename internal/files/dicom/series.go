@@ -16,11 +16,3 @@ func (f *frame) apart() string {
 	}
 	return ""
 }
-
-// sources are the frames that a segmentation refers to.
-func (s *Segmentation) sources() []*Header {
-	if s.Series != nil {
-		return s.Series
-	}
-	return []*Header{s.Source}
-}

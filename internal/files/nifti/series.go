@@ -2,7 +2,6 @@ package nifti
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"fmt"
 	"image"
@@ -36,25 +35,10 @@ func Unpack(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := readHeader(r)
-	if err != nil {
-		return nil, err
-	}
-	size := h.offset + datatypes[h.datatype].size
-	for _, n := range h.axes {
-		size += (size - h.offset) * (n - 1)
-	}
-	if size > maxUnpacked {
-		return nil, raster.Unsupported(fmt.Sprintf("a compressed file of more than %d MiB of values", maxUnpacked>>20))
-	}
-	if r, err = unpacked(data); err != nil { // once more, with the header
-		return nil, err
-	}
-	plain := make([]byte, size)
-	if _, err := io.ReadFull(pulse.Reader(r), plain); err != nil {
-		return nil, short(err)
-	}
-	return plain, (&volume{header: h}).readRest(r, 0)
+	said := int64(binary.LittleEndian.Uint32(data[len(data)-4:])) // the last member's size, modulo 4 GiB
+	plain := bytes.NewBuffer(make([]byte, 0, min(said, maxUnpacked, 1032*int64(len(data)))+bytes.MinRead))
+	_, err = plain.ReadFrom(pulse.Reader(io.LimitReader(r, maxUnpacked+maxExtra)))
+	return plain.Bytes(), short(err)
 }
 
 // ofMany decodes one of many slices of the first volume.
@@ -103,53 +87,14 @@ func (g *Geometry) Step() float64 {
 	if !known {
 		return g.step
 	}
-	var normal [3]float64
+	var along, across, third float64
 	for i := range 3 {
 		k, m := (i+1)%3, (i+2)%3
-		normal[i] = a[k][0]*a[m][1] - a[m][0]*a[k][1]
-	}
-	along, across, third := 0., 0., 0.
-	for i, v := range normal {
-		along, across, third = along+v*a[i][2], across+v*v, third+a[i][2]*a[i][2]
+		normal := a[k][0]*a[m][1] - a[m][0]*a[k][1]
+		along, across, third = along+normal*a[i][2], across+normal*normal, third+a[i][2]*a[i][2]
 	}
 	if across*third == 0 {
 		return g.step
 	}
 	return g.step * math.Abs(along) / math.Sqrt(across*third)
-}
-
-// EncodeSeries writes a compressed volume (slices, h, w). Levels, mask and about are as in Encode. g
-// is the geometry of all slices; if it is nil, spacing is mm a voxel, 0 if unknown.
-func EncodeSeries(w, h, slices int, g *Geometry, spacing [3]float64, about string, plane func(i int) []uint8, mask bool) ([]byte, error) {
-	place := Geometry{mirror: 1, pixels: [3]float64{1, 1, 1}}
-	if g != nil {
-		place = *g
-	} else if spacing[0] > 0 && spacing[1] > 0 && spacing[2] > 0 {
-		place.units, place.pixels = 2, spacing
-	}
-	head := place.header(w, h, slices, 8, about, mask)
-	at := layouts[len(head) > sizeTwo]
-	for i, n := range []int{3, w, h, slices, 1} { // the slices lie along the third axis
-		if at.size == sizeTwo {
-			binary.LittleEndian.PutUint64(head[at.dimensions+8*i:], uint64(n))
-		} else {
-			binary.LittleEndian.PutUint16(head[at.dimensions+2*i:], uint16(n))
-		}
-	}
-	var out bytes.Buffer
-	z := gzip.NewWriter(pulse.Writer(&out))
-	z.Write(head)
-	for i := range slices {
-		levels := plane(i)
-		for k, v := range levels {
-			if mask {
-				levels[k] = v >> 7
-			}
-		}
-		z.Write(levels)
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
 }

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"mrprism/shaders/pulse"
 )
@@ -14,24 +15,36 @@ import (
 // 128 on become 1 and all others 0. g places the slice; if it is nil, spacing is mm a pixel, across
 // and down, 0 if unknown. about is at most 79 bytes.
 func Encode(w, h int, g *Geometry, spacing [2]float64, about string, volumes [][]uint8, mask bool) ([]byte, error) {
-	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
-	z.Write(g.placed(spacing).header(w, h, len(volumes), 8, about, mask))
-	line := make([]byte, w)
 	for _, levels := range volumes {
 		if len(levels) != w*h {
 			panic("nifti: the levels are not those of the slice")
 		}
-		for y := range h {
-			pulse.Beat()
-			copy(line, levels[y*w:])
-			for x, v := range line {
-				if mask {
-					line[x] = v >> 7
-				}
+	}
+	plane := func(i int) []uint8 { return volumes[i] }
+	return compressed(g.placed([3]float64{spacing[0], spacing[1], 1}).header(w, h, 1, len(volumes), 8, about, mask), len(volumes), plane, mask)
+}
+
+// EncodeSeries is Encode of a volume of n slices, which plane makes. g is the geometry of all; if it
+// is nil, spacing is mm a voxel.
+func EncodeSeries(w, h, n int, g *Geometry, spacing [3]float64, about string, plane func(i int) []uint8, mask bool) ([]byte, error) {
+	return compressed(g.placed(spacing).header(w, h, n, 1, 8, about, mask), n, plane, mask)
+}
+
+// compressed is a file of a header and planes of levels, or of their masks.
+func compressed(head []byte, planes int, plane func(i int) []uint8, mask bool) ([]byte, error) {
+	var out bytes.Buffer
+	z := gzip.NewWriter(pulse.Writer(&out))
+	z.Write(head)
+	for i := range planes {
+		levels := plane(i)
+		if mask {
+			levels = slices.Clone(levels)
+			for k, v := range levels {
+				levels[k] = v >> 7
 			}
-			z.Write(line)
 		}
+		pulse.Beat()
+		z.Write(levels)
 	}
 	if err := z.Close(); err != nil {
 		return nil, err
@@ -46,7 +59,7 @@ func EncodeLabels(w, h int, g *Geometry, spacing [2]float64, about string, label
 	}
 	var out bytes.Buffer
 	z := gzip.NewWriter(pulse.Writer(&out))
-	z.Write(g.placed(spacing).header(w, h, 1, 16, about, true))
+	z.Write(g.placed([3]float64{spacing[0], spacing[1], 1}).header(w, h, 1, 1, 16, about, true))
 	binary.Write(z, binary.LittleEndian, labels)
 	if err := z.Close(); err != nil {
 		return nil, err
@@ -55,20 +68,20 @@ func EncodeLabels(w, h int, g *Geometry, spacing [2]float64, about string, label
 }
 
 // placed is the geometry of a slice of g; if that is nil, of pixels of a size in mm, 0 if unknown.
-func (g *Geometry) placed(spacing [2]float64) Geometry {
+func (g *Geometry) placed(spacing [3]float64) Geometry {
 	if g != nil {
 		return g.singleSlice()
 	}
 	place := Geometry{mirror: 1, pixels: [3]float64{1, 1, 1}}
-	if spacing[0] > 0 && spacing[1] > 0 {
-		place.units, place.pixels = 2, [3]float64{spacing[0], spacing[1], 1}
+	if spacing[0] > 0 && spacing[1] > 0 && spacing[2] > 0 {
+		place.units, place.pixels = 2, spacing
 	}
 	return place
 }
 
 // header is a header of version 1, or of version 2 if the numbers need it, with the four bytes that
 // say that no extension follows. A value has 8 or 16 bits.
-func (g Geometry) header(w, h, volumes, bits int, about string, mask bool) []byte {
+func (g Geometry) header(w, h, depth, volumes, bits int, about string, mask bool) []byte {
 	two := g.two || w > math.MaxInt16 || h > math.MaxInt16
 	at, order := layouts[two], binary.LittleEndian
 	b := make([]byte, at.size+4)
@@ -80,7 +93,7 @@ func (g Geometry) header(w, h, volumes, bits int, about string, mask bool) []byt
 		}
 	}
 	order.PutUint32(b, uint32(at.size))
-	axes := []int{3, w, h, 1, volumes, 1, 1, 1}
+	axes := []int{3, w, h, depth, volumes, 1, 1, 1}
 	if volumes > 1 {
 		axes[0] = 4
 	}

@@ -47,12 +47,12 @@ type Slice struct {
 	Position float64 // mm along the normal; 0 where Step is 0
 	Header   any     // as imageio.Image.Header
 
-	file   int
-	size   [2]int // pixels
-	placed bool
-	right  [3]float64 // mm a pixel; unit vectors of the patient times the spacing
-	down   [3]float64
-	origin [3]float64
+	file          int
+	size          [2]int // pixels
+	series, space string // UIDs
+	placed        bool   // as dicom.Header.Place, which has the steps and the origin
+	right, down   [3]float64
+	origin        [3]float64
 }
 
 // New orders the slices of one file, or of several files of one frame each. name is the series' in
@@ -78,6 +78,7 @@ func New(name string, files []File) (*Series, error) {
 			}
 			one := Slice{Name: f.Name, Number: n, Header: info.Header, file: i, size: [2]int{info.W, info.H}} // not info, which keeps the content
 			if h, ok := info.Header.(*dicom.Header); ok {
+				one.series, one.space = h.Series(), h.Space()
 				one.right, one.down, _, one.origin, one.placed = h.Place()
 			}
 			s.Slices = append(s.Slices, one)
@@ -136,52 +137,41 @@ func (s *Series) Uneven() error {
 		s.Name, cmp.Or(strings.Join(s.Gaps, "; "), "some lie aside"))
 }
 
-// alike returns an error that says in what the slices differ, and how many are of each kind.
+// alike returns an error that names two kinds of slices, and how many there are of each.
 func (s *Series) alike() error {
-	uid := func(of func(*dicom.Header) string) func(Slice) string {
-		return func(one Slice) string {
-			if h, ok := one.Header.(*dicom.Header); ok {
-				return cmp.Or(of(h), "none")
+	first, count := s.Slices[0], [2]int{}
+	at := slices.IndexFunc(s.Slices, func(one Slice) bool { return first.unlike(one)[0] != "" })
+	if at < 0 {
+		return nil
+	}
+	other := s.Slices[at]
+	for _, one := range s.Slices {
+		for i, kind := range []Slice{first, other} {
+			if kind.unlike(one)[0] == "" {
+				count[i]++
 			}
-			return ""
 		}
 	}
+	what := first.unlike(other)
+	return fmt.Errorf("%s has more than one %s: %s (%d slices, as %s) and %s (%d slices, as %s); keep one in a folder of its own",
+		s.Name, what[0], what[1], count[0], s.called(first), what[2], count[1], s.called(other))
+}
+
+// unlike is in what two slices cannot be of one series, and of what kind each is; empty: in nothing.
+func (one Slice) unlike(other Slice) [3]string {
 	near := func(a, b [3]float64) bool { return length(minus(a, b)) <= 0.01*length(a) }
-	for _, p := range []struct {
-		name string
-		of   func(one Slice) string
-		same func(a, b Slice) bool // nil: of tells
-	}{
-		{"series", uid((*dicom.Header).Series), nil},
-		{"sizes", func(one Slice) string { return fmt.Sprintf("%d×%d", one.size[0], one.size[1]) }, nil},
-		{"orientations or sizes of a pixel", func(one Slice) string {
-			return fmt.Sprintf("right %.3g, down %.3g mm", one.right, one.down)
-		}, func(a, b Slice) bool {
-			return !a.placed || !b.placed || near(a.right, b.right) && near(a.down, b.down)
-		}},
-		{"frames of reference", uid((*dicom.Header).Space), nil},
-	} {
-		var kinds []Slice
-		var count []int
-		for _, one := range s.Slices {
-			i := slices.IndexFunc(kinds, func(kind Slice) bool {
-				return p.same != nil && p.same(kind, one) || p.same == nil && p.of(kind) == p.of(one)
-			})
-			if i < 0 {
-				i, kinds, count = len(kinds), append(kinds, one), append(count, 0)
-			}
-			count[i]++
-		}
-		if len(kinds) < 2 {
-			continue
-		}
-		var each []string
-		for i, kind := range kinds[:min(len(kinds), 4)] {
-			each = append(each, fmt.Sprintf("%s (%d slices, as %s)", p.of(kind), count[i], s.called(kind)))
-		}
-		return fmt.Errorf("%s has %d %s: %s; keep one in a folder of its own", s.Name, len(kinds), p.name, strings.Join(each, ", "))
+	kind := func(s Slice) string { return fmt.Sprintf("right %.3g, down %.3g mm", s.right, s.down) }
+	switch {
+	case one.series != other.series:
+		return [3]string{"series", one.series, other.series}
+	case one.size != other.size:
+		return [3]string{"size", fmt.Sprint(one.size), fmt.Sprint(other.size)}
+	case one.placed && other.placed && !(near(one.right, other.right) && near(one.down, other.down)):
+		return [3]string{"orientation or size of a pixel", kind(one), kind(other)}
+	case one.space != other.space:
+		return [3]string{"frame of reference", one.space, other.space}
 	}
-	return nil
+	return [3]string{}
 }
 
 // called is a slice's name in messages.
@@ -201,34 +191,30 @@ func (s *Series) order() error {
 			all[i].Position = float64(i) * s.Step
 		}
 	}
-	placed := !slices.ContainsFunc(all, func(one Slice) bool { return !one.placed })
-	switch {
-	case len(all) == 1, !placed && len(s.files) == 1:
-		return nil
-	case !placed:
+	if slices.ContainsFunc(all, func(one Slice) bool { return !one.placed }) && len(s.files) > 1 {
 		return fmt.Errorf("%s: the files do not say where their slices lie (Image Position, Image Orientation, Pixel Spacing, Frame of Reference UID); "+
 			"export them again from where they came from, or leave -slice all out", s.Name)
+	} else if !first.placed || len(all) == 1 {
+		return nil
 	}
 	normal := cross(first.right, first.down)
 	normal = times(normal, 1/length(normal))
 	for i := range all {
 		all[i].Position = dot(all[i].origin, normal)
 	}
-	descends := len(s.files) == 1 && all[len(all)-1].Position < all[0].Position
-	slices.SortStableFunc(all, func(a, b Slice) int {
-		if descends {
-			a, b = b, a
-		}
-		return cmp.Compare(a.Position, b.Position)
-	})
-	if len(s.files) > 1 {
-		for i := range all {
+	sign := 1.
+	if len(s.files) == 1 && all[len(all)-1].Position < all[0].Position {
+		sign = -1
+	}
+	slices.SortStableFunc(all, func(a, b Slice) int { return cmp.Compare(sign*a.Position, sign*b.Position) })
+	var steps []float64
+	for i := range all {
+		if len(s.files) > 1 {
 			all[i].Number = i + 1
 		}
-	}
-	var steps []float64
-	for i := range all[1:] {
-		steps = append(steps, math.Abs(all[i+1].Position-all[i].Position))
+		if i > 0 {
+			steps = append(steps, sign*(all[i].Position-all[i-1].Position))
+		}
 	}
 	each := 1 + max(0, slices.IndexFunc(steps, func(step float64) bool { return step >= same })) // slices at the first place
 	if each > 1 && evenly(steps, each) {

@@ -132,16 +132,16 @@ func TestBadSeries(t *testing.T) {
 	require.NoError(t, err)
 
 	for want, files := range map[string][]File{
-		"scan has 2 series: 1.2.3.3 (2 slices, as a), 1.2.3.9 (1 slices, as c); keep one in a folder of its own": {
+		"scan has more than one series: 1.2.3.3 (2 slices, as a) and 1.2.3.9 (1 slices, as c); keep one in a folder of its own": {
 			part("a", 0, nil), part("b", 2, nil), part("c", 4, with(dicomtest.Series, "1.2.3.9")),
 		},
-		"scan has 2 orientations or sizes of a pixel: right [0.8 0 0], down [0 0.8 0] mm (1 slices, as a), right [0 0.8 0], down [0 0 -0.8] mm (2 slices, as b); keep one in a folder of its own": {
+		"scan has more than one orientation or size of a pixel: right [0.8 0 0], down [0 0.8 0] mm (1 slices, as a) and right [0 0.8 0], down [0 0 -0.8] mm (2 slices, as b); keep one in a folder of its own": {
 			part("a", 0, nil), part("b", 2, with(orientation, `0\1\0\0\0\-1`)), part("c", 4, with(orientation, `0\1\0\0\0\-1`)),
 		},
-		"scan has 2 orientations or sizes of a pixel: right [0.8 0 0], down [0 0.8 0] mm (1 slices, as a), right [0.5 0 0], down [0 0.5 0] mm (1 slices, as b); keep one in a folder of its own": {
+		"scan has more than one orientation or size of a pixel: right [0.8 0 0], down [0 0.8 0] mm (1 slices, as a) and right [0.5 0 0], down [0 0.5 0] mm (1 slices, as b); keep one in a folder of its own": {
 			part("a", 0, nil), part("b", 2, with(spacing, `0.5\0.5`)),
 		},
-		"scan has 2 frames of reference: 1.2.3.4 (1 slices, as a), 1.2.9 (1 slices, as b); keep one in a folder of its own": {
+		"scan has more than one frame of reference: 1.2.3.4 (1 slices, as a) and 1.2.9 (1 slices, as b); keep one in a folder of its own": {
 			part("a", 0, nil), part("b", 2, with(space, "1.2.9")),
 		},
 		"scan: b and c lie at one place, 2 mm; leave one of them out":                                                              {part("a", 0, nil), part("b", 2, nil), part("c", 2, nil), part("d", 4, nil)},

@@ -48,13 +48,10 @@ func attribute(element, name string) string {
 	return value
 }
 
-// apart is raster.Frame.Apart. ImageJ and OME say on the first page what the pages are.
+// apart is raster.Frame.Apart. ImageJ says on the first page what the pages are.
 func (p *page) apart(description []byte) string {
 	text := string(description)
 	several := strings.HasPrefix(text, "ImageJ=") && (strings.Contains(text, "\nframes=") || strings.Contains(text, "\nchannels="))
-	for _, axis := range []string{" SizeT=", " SizeC="} {
-		several = several || strings.Contains(text, axis) && !strings.Contains(text, axis+`"1"`)
-	}
 	switch {
 	case p.colours > 1 || p.photometric == palette:
 		return "it is in colour"

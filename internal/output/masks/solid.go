@@ -3,7 +3,6 @@ package masks
 import (
 	"bytes"
 	"compress/flate"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -109,9 +108,13 @@ func (s *Solid) plane(reader, class, i int) []uint8 {
 	return levels
 }
 
+// joined makes the file of all slices with the maps that a reader has of classes: of a NIfTI volume
+// one. Of d all fields but Picture and Structures count.
+type joined func(s *Solid, d *Drawing, reader int, classes []int) ([]byte, error)
+
 // Joined is how a format holds all slices of a series in one file; nil: it has a file a slice.
-func (f Format) Joined() func(s *Solid, d *Drawing, reader int, classes []int) ([]byte, error) {
-	return map[string]func(s *Solid, d *Drawing, reader int, classes []int) ([]byte, error){
+func (f Format) Joined() joined {
+	return map[string]joined{
 		"nifti": solidVolume(false), "nifti-mask": solidVolume(true), "dicom-seg": solidSegmentation(false), "dicom-seg-fractional": solidSegmentation(true),
 	}[f.Name]
 }
@@ -129,19 +132,10 @@ func (f Format) CheckSeries(s *series.Series) error {
 	return nil
 }
 
-// Write makes the file of a joined format with the maps that a reader has of classes. Of d all fields
-// but Picture and Structures count.
-func (s *Solid) Write(f Format, d Drawing, reader int, classes []int) ([]byte, error) {
-	if err := f.CheckSeries(s.Series); err != nil {
-		return nil, err
-	}
-	return f.Joined()(s, &d, reader, classes)
-}
-
-func solidVolume(mask bool) func(s *Solid, d *Drawing, reader int, classes []int) ([]byte, error) {
+func solidVolume(mask bool) joined {
 	return func(s *Solid, d *Drawing, reader int, classes []int) ([]byte, error) {
-		if len(classes) != 1 {
-			return nil, errors.New("a NIfTI volume holds one structure; save them one by one")
+		if err := s.Series.Uneven(); err != nil {
+			return nil, err
 		}
 		p, place := s.slices[0].picture, s.Series.Geometry()
 		w, h := p.W, p.H
@@ -151,16 +145,16 @@ func solidVolume(mask bool) func(s *Solid, d *Drawing, reader int, classes []int
 		size := p.PixelSize()
 		about := d.comment(Structure{Name: s.classes[classes[0]]}, mask)
 		return nifti.EncodeSeries(w, h, len(s.slices), place, [3]float64{size[0], size[1], s.Series.Step}, about, func(i int) []uint8 {
-			if levels := s.plane(reader, classes[0], i); place == nil {
-				return levels
-			} else {
-				return p.Stored(levels)
+			levels := s.plane(reader, classes[0], i)
+			if place != nil {
+				levels = p.Stored(levels)
 			}
+			return levels
 		}, mask)
 	}
 }
 
-func solidSegmentation(fractional bool) func(s *Solid, d *Drawing, reader int, classes []int) ([]byte, error) {
+func solidSegmentation(fractional bool) joined {
 	return func(s *Solid, d *Drawing, reader int, classes []int) ([]byte, error) {
 		var headers []*dicom.Header
 		for _, one := range s.Series.Slices {

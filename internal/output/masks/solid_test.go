@@ -99,7 +99,7 @@ func TestSolidsOfASphere(t *testing.T) {
 			if f.Joined() == nil {
 				continue
 			}
-			data, err := solid.Write(f, d, 0, []int{0})
+			data, err := f.Joined()(solid, &d, 0, []int{0})
 			require.NoError(t, err, f.Name)
 			require.NoError(t, os.WriteFile(filepath.Join(dir, f.Name), data, 0o666))
 		}
@@ -145,11 +145,11 @@ func TestSolidsWithGaps(t *testing.T) {
 	assert.Len(t, v.Gaps, 1)
 	assert.Contains(t, v.Withheld, "Slices are missing")
 	d := Drawing{By: Consensus, Model: &weights.Model{SHA256: "0123456789abcdef"}}
-	_, err = solid.Write(Formats[4], d, 0, []int{0})
+	_, err = Formats[4].Joined()(solid, &d, 0, []int{0})
 	require.ErrorContains(t, err, "do not lie in even steps")
 	seg, err := Find("dicom-seg")
 	require.NoError(t, err)
-	_, err = solid.Write(seg, d, 0, []int{0})
+	_, err = seg.Joined()(solid, &d, 0, []int{0})
 	require.NoError(t, err)
 	require.ErrorContains(t, seg.CheckSeries(&series.Series{Slices: []series.Slice{{Name: "a"}}}), "a: -format dicom-seg: a DICOM SEG refers to a DICOM image")
 
