@@ -134,7 +134,7 @@ func (b *batch) whole(ctx context.Context, w written) (whole written, made bool)
 	} else if s.failed > 0 {
 		return written{it: s.it, err: fmt.Errorf("%s: %d of its %d slices failed, and it has no volume", s.it.Image, s.failed, all)}, true
 	}
-	e, err := b.WriteSeries(ctx, s.it, s.Solid, s.entries)
+	e, err := b.WriteSeries(ctx, s.it, s.Solid, w.result, s.entries)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", s.it.Image, err)
 	}

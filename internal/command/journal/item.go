@@ -88,6 +88,36 @@ func (i Item) Outputs() []string {
 // older files stay. An older entry is removed before the first map is renamed: an entry never
 // stands beside maps of another run. Renaming finishes even after Ctrl-C.
 func (r *Run) Write(ctx context.Context, it Item, v *segment.Result) (*Entry, error) {
+	by, structures := -1, map[string]masks.Structure(nil) // of a reader
+	content := func(f File) (data []byte, err error) {
+		if f.Reader != by {
+			by = f.Reader
+			if structures, err = structuresOf(&v.Maps, r.Readers[by]); err != nil {
+				return nil, err
+			}
+		}
+		d := r.drawing(f)
+		d.Picture = &v.Picture
+		for c, class := range v.Classes {
+			if s, ok := structures[class]; ok && (f.Class < 0 || f.Class == c) {
+				d.Structures = append(d.Structures, s)
+			}
+		}
+		if len(d.Structures) == 0 {
+			return nil, nil
+		}
+		return f.Format.Write(d)
+	}
+	return r.write(ctx, it, content, func(sums map[string]disk.Sum) *Entry { return r.entry(it, v, sums) })
+}
+
+// drawing is that of a file, without picture and structures.
+func (r *Run) drawing(f File) *masks.Drawing {
+	return &masks.Drawing{By: r.Readers[f.Reader].By, Model: r.Session.Model, Day: r.Day, Identity: r.Identity}
+}
+
+// write is Write of contents; nil: the file is withheld, and one of an earlier run is removed.
+func (r *Run) write(ctx context.Context, it Item, content func(f File) ([]byte, error), entry func(sums map[string]disk.Sum) *Entry) (*Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -95,62 +125,37 @@ func (r *Run) Write(ctx context.Context, it Item, v *segment.Result) (*Entry, er
 	var withheld []string
 	sums := map[string]disk.Sum{}
 	defer files.discard()
-	for i, reader := range r.Readers {
-		if !slices.ContainsFunc(it.Files, func(f File) bool { return f.Reader == i }) {
-			continue // all are of the series
+	for _, f := range it.Files {
+		data, err := content(f)
+		if err == nil && data == nil {
+			withheld = append(withheld, f.Path)
+			continue
 		}
-		drawing := masks.Drawing{Picture: &v.Picture, By: reader.By, Model: r.Session.Model, Day: r.Day, Identity: r.Identity}
-		structures, err := structuresOf(&v.Maps, reader)
+		if err == nil {
+			sums[f.Path] = disk.SumOf(data)
+			err = files.add(f.Path, data)
+		}
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range it.Files {
-			if f.Reader != i {
-				continue
-			}
-			d := drawing
-			for c, class := range v.Classes {
-				if s, ok := structures[class]; ok && (f.Class < 0 || f.Class == c) {
-					d.Structures = append(d.Structures, s)
-				}
-			}
-			if len(d.Structures) == 0 {
-				withheld = append(withheld, f.Path)
-				continue
-			}
-			content, err := f.Format.Write(&d)
-			if err == nil {
-				sums[f.Path] = disk.SumOf(content)
-				err = files.add(f.Path, content)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
 	}
-	e := r.entry(it, v, sums)
-	return e, files.finish(it, e, withheld)
-}
-
-// finish adds the entry, and gives all files their names. Files of an earlier run that are withheld
-// now are removed.
-func (s *staged) finish(it Item, e *Entry, withheld []string) error {
+	e := entry(sums)
 	if it.Entry == "" {
-		return nil
+		return e, nil
 	}
 	text, err := json.MarshalIndent(e, "", "  ")
 	if err == nil {
-		err = s.add(it.Entry, append(text, '\n'))
+		err = files.add(it.Entry, append(text, '\n'))
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, path := range append(withheld, it.Entry) { // of an earlier run
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return nil, err
 		}
 	}
-	return s.commit()
+	return e, files.commit()
 }
 
 // structuresOf are the structures of which there is a map of a reader, by class.

@@ -155,18 +155,11 @@ func (r *Run) entry(it Item, v *segment.Result, sums map[string]disk.Sum) *Entry
 		Recurrences: v.Recurrences, Evidence: it.Marks, Measurements: v.Measurements, Device: v.Adapter, Why: v.Why, Precision: v.Precision,
 		Found: v.Found, Doubts: append([]segment.Doubt{}, v.Doubts...), Doubt: v.Doubt, Sharpness: v.Sharpness, Times: v.Timings,
 		Program: r.source(), Date: time.Now().UTC().Format(time.RFC3339), Options: r.Asked(it.Marks),
-		Files: r.files(it, v.Classes, sums),
+		Files: Files{Probability: map[string]string{}, Raters: map[string][]string{}, Others: map[string]string{}, All: []Saved{}},
 	}
 	if v.Picture.Slices > 1 {
 		e.Slice, e.Slices = v.Picture.Slice, v.Picture.Slices
 	}
-	return e
-}
-
-// files names the files whose sums are known.
-func (r *Run) files(it Item, classes []string, sums map[string]disk.Sum) Files {
-	all := Files{Probability: map[string]string{}, Raters: map[string][]string{}, Others: map[string]string{}, All: []Saved{}}
-	raters := len(segment.Heads(&r.Session.Model.Metadata))
 	for _, out := range it.Files {
 		sum, written := sums[out.Path]
 		if !written {
@@ -175,20 +168,20 @@ func (r *Run) files(it Item, classes []string, sums map[string]disk.Sum) Files {
 		name, by := filepath.Base(out.Path), r.Readers[out.Reader]
 		one := Saved{File: name, Format: out.Format.Name, By: by.By, Sum: sum}
 		if out.Class >= 0 {
-			one.Structure = classes[out.Class]
+			one.Structure = v.Classes[out.Class]
 		}
-		all.All = append(all.All, one)
+		e.Files.All = append(e.Files.All, one)
 		switch {
 		case out.Format.Name != masks.Formats[0].Name, by.Outline:
 		case out.Reader == 0:
-			all.Probability[one.Structure] = name
-		case out.Reader <= raters:
-			all.Raters[one.Structure] = append(all.Raters[one.Structure], name)
+			e.Files.Probability[one.Structure] = name
+		case out.Reader <= len(v.Raters):
+			e.Files.Raters[one.Structure] = append(e.Files.Raters[one.Structure], name)
 		default:
-			all.Others[one.Structure] = name
+			e.Files.Others[one.Structure] = name
 		}
 	}
-	return all
+	return e
 }
 
 // All are the entries whose lines a table has: of a series those of its slices, and its own.

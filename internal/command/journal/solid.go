@@ -3,7 +3,6 @@ package journal
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/output/masks"
@@ -15,48 +14,30 @@ import (
 func (i Item) Slice(n, slices int) Item { return i.part(false).Picture(n, slices) }
 
 // WriteSeries writes the files that hold all slices of a series, and then its entry, as Write does.
-// slices are the entries of its slices, which have been added to the solid, in their order.
-func (r *Run) WriteSeries(ctx context.Context, it Item, solid *masks.Solid, slices []*Entry) (*Entry, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+// All slices have been added to the solid; last is a result of one, and slices are their entries.
+func (r *Run) WriteSeries(ctx context.Context, it Item, solid *masks.Solid, last *segment.Result, slices []*Entry) (*Entry, error) {
 	it = it.part(true)
-	var files staged
-	var withheld []string
-	defer files.discard()
-	sums := map[string]disk.Sum{}
-	for _, f := range it.Files {
-		by, classes := r.Readers[f.Reader], []int(nil)
-		for c := range r.Session.Model.Metadata.Classes {
+	content := func(f File) ([]byte, error) {
+		var classes []int
+		for c := range last.Classes {
 			if (f.Class < 0 || f.Class == c) && solid.Has(f.Reader, c) {
 				classes = append(classes, c)
 			}
 		}
 		if len(classes) == 0 {
-			withheld = append(withheld, f.Path)
-			continue
+			return nil, nil
 		}
-		content, err := f.Format.Joined()(solid, &masks.Drawing{By: by.By, Model: r.Session.Model, Day: r.Day, Identity: r.Identity}, f.Reader, classes)
-		if err == nil {
-			sums[f.Path] = disk.SumOf(content)
-			err = files.add(f.Path, content)
-		}
-		if err != nil {
-			return nil, err
-		}
+		return f.Format.Joined()(solid, r.drawing(f), f.Reader, classes)
 	}
-	e := r.series(it, solid, slices)
-	e.Files = r.files(it, e.Classes, sums)
-	return e, files.finish(it, e, withheld)
+	return r.write(ctx, it, content, func(sums map[string]disk.Sum) *Entry { return r.entry(it, last, sums).ofSeries(solid, slices) })
 }
 
-// series is the entry of a series without its files. Its doubts count slices.
-func (r *Run) series(it Item, solid *masks.Solid, slices []*Entry) *Entry {
-	e := *slices[0]
+// ofSeries makes the entry of a slice that of its series. It has the doubts of all, and counts them.
+func (e *Entry) ofSeries(solid *masks.Solid, slices []*Entry) *Entry {
 	e.Slice, e.Region, e.Sharpness = 0, imageio.Square{}, 0 // which its slices have
 	e.Found, e.Doubt, e.Doubts, e.Times = false, nil, []segment.Doubt{}, map[string]float64{}
 	e.Measurements = segment.Measurements{Structures: []segment.Structure{}, Spacing: e.Measurements.Spacing}
-	e.Volumes, e.Date = solid.Measure(), time.Now().UTC().Format(time.RFC3339)
+	e.Volumes = solid.Measure()
 	count := map[segment.Doubt]int{}
 	for _, one := range slices {
 		e.Found = e.Found || one.Found
@@ -73,5 +54,5 @@ func (r *Run) series(it Item, solid *masks.Solid, slices []*Entry) *Entry {
 	for i, d := range e.Doubts {
 		e.Doubts[i].Text = fmt.Sprintf("In %d of %d slices: %s", count[d], e.Slices, d.Text)
 	}
-	return &e
+	return e
 }
