@@ -183,8 +183,8 @@ func (t *table) write() error {
 }
 
 // imagesOf replaces folders by the images in them, and counts the other files there. The folder of
-// the results is none of them: masks would be segmented in the next run. With series a folder stands
-// for its DICOM files of one grey frame, which are its parts.
+// the results is none of them: masks would be segmented in the next run. With series a folder
+// stands for its DICOM files of one grey frame, which are its parts.
 func imagesOf(named []string, out string, series bool) (images []string, parts map[string][]string, others int, err error) {
 	parts = map[string][]string{}
 	results, failed := os.Stat(out)

@@ -32,7 +32,8 @@ func (r *Run) WriteSeries(ctx context.Context, it Item, solid *masks.Solid, last
 	return r.write(ctx, it, content, func(sums map[string]disk.Sum) *Entry { return r.entry(it, last, sums).ofSeries(solid, slices) })
 }
 
-// ofSeries makes the entry of a slice that of its series. It has the doubts of all, and counts them.
+// ofSeries makes the entry of a slice that of its series. It has the doubts of all, and counts
+// them.
 func (e *Entry) ofSeries(solid *masks.Solid, slices []*Entry) *Entry {
 	e.Slice, e.Region, e.Sharpness = 0, imageio.Square{}, 0 // which its slices have
 	e.Found, e.Doubt, e.Doubts, e.Times = false, nil, []segment.Doubt{}, map[string]float64{}

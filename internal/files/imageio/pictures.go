@@ -2,8 +2,8 @@ package imageio
 
 import "mrprism/internal/files/nifti"
 
-// Pictures is DecodeSlice for many pictures of one file. It unpacks a NIfTI once, and finds black and
-// white of its volume once. Pictures may be decoded at the same time.
+// Pictures is DecodeSlice for many pictures of one file. It unpacks a NIfTI once, and finds black
+// and white of its volume once. Pictures may be decoded at the same time.
 func Pictures(name string, data []byte) (func(slice int) (*Image, error), error) {
 	r := readerOf(data)
 	if r == nil {

@@ -19,8 +19,8 @@ type shared struct {
 	shown, cut raster.Span
 }
 
-// Shared is Open for many slices of one file, which Unpack has unpacked. It counts the values of the
-// volume once. Slices may be decoded at the same time.
+// Shared is Open for many slices of one file, which Unpack has unpacked. It counts the values of
+// the volume once. Slices may be decoded at the same time.
 func Shared() func(data []byte, slice int, _ raster.JPEG) (*raster.Frame, error) {
 	known := &shared{}
 	return func(data []byte, slice int, _ raster.JPEG) (*raster.Frame, error) { return open(data, slice, known) }
@@ -80,8 +80,8 @@ func (g *Geometry) Whole() *Geometry {
 	return &whole
 }
 
-// Step is how far a slice is from the one before, mm along their normal; 0: unknown. Along the third
-// axis it is farther in a sheared volume, as of a tilted gantry.
+// Step is how far a slice is from the one before, mm along their normal; 0: unknown. Along the
+// third axis it is farther in a sheared volume, as of a tilted gantry.
 func (g *Geometry) Step() float64 {
 	a, known := g.placing()
 	if !known {

@@ -24,8 +24,8 @@ func Encode(w, h int, g *Geometry, spacing [2]float64, about string, volumes [][
 	return compressed(g.placed([3]float64{spacing[0], spacing[1], 1}).header(w, h, 1, len(volumes), 8, about, mask), len(volumes), plane, mask)
 }
 
-// EncodeSeries is Encode of a volume of n slices, which plane makes. g is the geometry of all; if it
-// is nil, spacing is mm a voxel.
+// EncodeSeries is Encode of a volume of n slices, which plane makes. g is the geometry of all; if
+// it is nil, spacing is mm a voxel.
 func EncodeSeries(w, h, n int, g *Geometry, spacing [3]float64, about string, plane func(i int) []uint8, mask bool) ([]byte, error) {
 	return compressed(g.placed(spacing).header(w, h, n, 1, 8, about, mask), n, plane, mask)
 }

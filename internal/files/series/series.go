@@ -3,9 +3,9 @@
 //
 // Slices are ordered by their place along the normal of their plane (DICOM PS3.3 C.7.6.2.1.1). A
 // file keeps its own direction. What makes no volume is refused, and the error names the files: two
-// series, orientations, sizes or frames of reference, two slices at one place, colours, times. A gap,
-// a step that differs by more than a tenth from the median, is no error; it leaves no volume in ml,
-// since nobody has seen what lies in it.
+// series, orientations, sizes or frames of reference, two slices at one place, colours, times. A
+// gap, a step that differs by more than a tenth from the median, is no error; it leaves no volume
+// in ml, since nobody has seen what lies in it.
 package series
 
 import (
@@ -157,7 +157,8 @@ func (s *Series) alike() error {
 		s.Name, what[0], what[1], count[0], s.called(first), what[2], count[1], s.called(other))
 }
 
-// unlike is in what two slices cannot be of one series, and of what kind each is; empty: in nothing.
+// unlike is in what two slices cannot be of one series, and of what kind each is; empty: in
+// nothing.
 func (one Slice) unlike(other Slice) [3]string {
 	near := func(a, b [3]float64) bool { return length(minus(a, b)) <= 0.01*length(a) }
 	kind := func(s Slice) string { return fmt.Sprintf("right %.3g, down %.3g mm", s.right, s.down) }

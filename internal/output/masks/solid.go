@@ -15,8 +15,8 @@ import (
 	"mrprism/shaders/pulse"
 )
 
-// Solid collects the masks of a series' slices, for files that hold all of them and for volumes. Each
-// slice's levels are kept deflated: a volume of 256³ takes few MB a structure, not 16.
+// Solid collects the masks of a series' slices, for files that hold all of them and for volumes.
+// Each slice's levels are kept deflated: a volume of 256³ takes few MB a structure, not 16.
 type Solid struct {
 	Series  *series.Series
 	readers []Reader
@@ -97,7 +97,8 @@ func (s *Solid) Has(reader, class int) bool {
 	return slices.ContainsFunc(s.slices, func(one layer) bool { return one.levels[reader][class] != nil })
 }
 
-// plane are the levels (H, W) that a reader gives a class in slice i, as displayed; 0 without a map.
+// plane are the levels (H, W) that a reader gives a class in slice i, as displayed; 0 without a
+// map.
 func (s *Solid) plane(reader, class, i int) []uint8 {
 	pulse.Beat()
 	one := s.slices[i]
@@ -119,7 +120,8 @@ func (f Format) Joined() joined {
 	}[f.Name]
 }
 
-// CheckSeries returns an error if masks of a series cannot be saved so. It says why, and what to do.
+// CheckSeries returns an error if masks of a series cannot be saved so. It says why, and what to
+// do.
 func (f Format) CheckSeries(s *series.Series) error {
 	for _, one := range s.Slices {
 		if err := f.Check(&imageio.Image{Header: one.Header}); err != nil {
@@ -186,7 +188,8 @@ type Volumes struct {
 }
 
 // Volume is the volume of a structure: the pixels of its masks in all slices, times the size of a
-// pixel, times the step. Low to High hold it and those of the raters or levels, each over all slices.
+// pixel, times the step. Low to High hold it and those of the raters or levels, each over all
+// slices.
 type Volume struct {
 	Class string   `json:"class"`
 	ML    *float64 `json:"ml"`    // nil: see Withheld
