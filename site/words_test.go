@@ -27,7 +27,7 @@ func marked(t *testing.T) *server {
 			return "⟦" + part + "⟧"
 		})
 	}
-	for _, name := range []string{"de.json", "de.programs.json", "de.sessions.json"} {
+	for _, name := range []string{"de.json", "de.programs.json", "de.sessions.json", "de.field.json"} {
 		texts := readTexts(t, name)
 		for text, translated := range texts {
 			switch translated := translated.(type) {
@@ -152,6 +152,28 @@ func TestEveryTextHasItsGerman(t *testing.T) {
 		p.until(fmt.Sprintf(`document.getElementById("file-line").textContent.includes(%q) && `, name) + sampleDone)
 		p.german(name)
 	}
+	p.drop("cells-slow.jpg", photo)
+	p.until(`!document.getElementById("field").hidden && ` + sampleDone)
+	p.german("cells are offered")
+	p.click("field-find")
+	p.until(`document.getElementById("progress-text").textContent.includes("Umrisse")`)
+	p.german("cells are found")
+	p.until(fieldShown)
+	for _, tool := range []string{"split", "add", "select"} {
+		p.do(`document.querySelector("input[name=field-tool][value=` + tool + `]").click()`)
+		p.german("cells, " + tool)
+	}
+	p.do(`document.getElementById("stage").focus()`)
+	p.press("ArrowRight", false)
+	p.press("Delete", false)
+	p.german("a cell is deleted")
+	p.press("Delete", false)
+	p.until(`!document.getElementById("banner").hidden`)
+	p.german("one change at a time")
+	p.until(cellCount + ` === 23`)
+	p.german("a cell is gone")
+	p.click("undo")
+	p.until(cellCount + ` === 24`)
 	for _, name := range []string{"gpulost.jpg", "crash.jpg", "notes.png"} {
 		content := photo
 		if name == "notes.png" {

@@ -21,7 +21,7 @@ import { language, t } from "../words/words.js";
 import { Stage } from "../draw/stage.js";
 import { asTaken } from "../draw/look.js";
 import { subject } from "./history.js";
-import { initial, next, toKeep } from "./state.js";
+import { fieldOf, initial, next, toKeep } from "./state.js";
 import { askBeforeLeaving, leave, mayLose, unsaved, unsavedPair } from "./unsaved.js";
 import { keepModels, keepOffline } from "./versions.js";
 import { draw } from "./view.js";
@@ -51,6 +51,12 @@ const now = () => state,
   [pen, ruler, square] = [Pen, Ruler, Square].map((Tool) => new Tool(now, send, stage));
 
 // ---- state, events, effects ----
+
+const enabled =
+  (act) =>
+  ({ currentTarget }) => {
+    if (!currentTarget.ariaDisabled) act();
+  };
 
 // choices are the values of the controls for a result.
 const choices = () => ({
@@ -87,7 +93,12 @@ const effects = [
   [(s) => s.figuring, readAnew],
   [(s) => !s.job && !s.unkept && toKeep(s)[0]?.name, (name) => keep([name])],
   [(s) => s.listed !== s.model && s.choice, restLater],
-  [(s) => (s.placing ? square : s.editing ? pen : s.measuring ? ruler : null), hold],
+  [(s) => s.field?.wish, ending((wish, signal) => void cells.ask(wish, signal))],
+  [(s) => cells && s, (s) => void cells.draw(s)],
+  [
+    (s) => (s.placing ? square : s.editing ? pen : s.measuring ? ruler : fieldOf(s) ? cells : null),
+    hold,
+  ],
   [
     (s) => s.editing && `${s.editing.tool} ${s.editing.rater} ${s.editing.class}`,
     () => void pen.forget(),
@@ -127,6 +138,14 @@ function getHandles() {
     send({ type: "set" });
   }, fail);
 }
+// cells is the module of all objects of a picture, once it is loaded.
+let cells = null;
+$("field-find").onclick = enabled(() =>
+  Promise.all([wanted("field.js", "cells.js"), learn(language, "field")]).then(([{ Field }]) => {
+    cells ??= new Field(now, send, stage, segmenter, told);
+    cells.find();
+  }, fail),
+);
 function showTools() {
   ($("reading") ?? $("correct")).scrollIntoView({ block: "start" });
   $("stage").focus();
@@ -322,12 +341,6 @@ const sends = (event, focus) => () => {
   send(event);
   $(focus).focus();
 };
-const enabled =
-  (act) =>
-  ({ currentTarget }) => {
-    if (!currentTarget.ariaDisabled) act();
-  };
-
 // ---- photographs and weights ----
 
 // open shows an image. Several images become the worklist. So does a further image if there is a

@@ -109,6 +109,7 @@ export const initial = {
   // what to restore if the job of the last steps ends without a result, { history, corrections, to
   // }: the history before the steps and the one after, or null
   stepping: null,
+  field: null, // all objects of a picture, as field/cells.js has them, or null
   measured: null, // the result with the figures of corrected masks
   measuring: false, // lengths are measured
   ruler: null, // the line that is measured, { from, to }, each [x, y] in photograph pixels
@@ -150,6 +151,7 @@ const passes = [
   remembered, // what changed is a step of the history
   returned, // a step is taken back if its job ends without a result
   measured, // figures of corrected masks
+  fielded, // a field ends with its picture and model
   lists.followed, // the list has what is on the stage, and its next task
 ];
 
@@ -170,7 +172,7 @@ const handlers = {
     };
     // After a worker has died, the page does not warn again, and prepares no model: that may have
     // ended the worker.
-    if (s.visited) return known;
+    if (s.visited) return s.field ? forgotten(known) : known;
     const now = { ...known, preparing: known.model };
     if (!device.reason) return now;
     const { sentence, next } = whyProcessor(device.reason, known.hadGPU),
@@ -288,7 +290,7 @@ const handlers = {
 
   // turn replaces the photograph by a turned one. Drawings and marks were on the old one.
   turn(s, { picture, quarters }) {
-    if (s.corrections.length || subject(s).evidence.length)
+    if (s.corrections.length || subject(s).evidence.length || hasField(s))
       return noted(
         s,
         "The photograph was not turned: corrections and marks lie on it.",
@@ -320,7 +322,7 @@ const handlers = {
 
   // ---- the job ----
   progress(s, { job = s.job, progress }) {
-    if (!job || job !== s.job) return s;
+    if (!job || (job !== s.job && job !== s.field?.wish)) return s;
     const text = stageText(progress);
     // A screen reader hears each stage once.
     return {
@@ -512,6 +514,7 @@ const handlers = {
   // ---- corrections ----
   // edit begins to correct a mask, or changes the tool. The mask is then shown.
   edit(s, { waited, from, to, by, ...changes }) {
+    if (s.field?.picture === s.picture) return s;
     if (!s.result?.found || !s.image)
       return noted(
         s,
@@ -563,8 +566,28 @@ const handlers = {
       status: "Recomputing around what was corrected.",
     };
   },
-  undo: (s) => (canUndo(s) ? stepped(s, back(s.history, moment(s)), "Undone.") : s),
-  redo: (s) => (canRedo(s) ? stepped(s, forth(s.history, moment(s)), "Done again.") : s),
+  undo(s) {
+    if (!canUndo(s)) return s;
+    if (fieldOf(s)) return handlers.change(s, { wish: { do: "undo" } });
+    return stepped(s, back(s.history, moment(s)), "Undone.");
+  },
+  redo(s) {
+    if (!canRedo(s)) return s;
+    if (fieldOf(s)) return handlers.change(s, { wish: { do: "redo" } });
+    return stepped(s, forth(s.history, moment(s)), "Done again.");
+  },
+
+  // ---- all objects of a picture ----
+  // field changes values of the field, or begins one. saved is what a file now has of it.
+  field(s, { saved = NONE, status = s.status, ...values }) {
+    const now = { ...s, status, field: { ...s.field, ...values } };
+    if (!("wish" in values)) return safe(now, saved);
+    return mended({ ...now, ...NO_TOOL, progress: s.job ? s.progress : null }, "pen");
+  },
+  // change asks for a change, if none is being computed.
+  change: (s, { wish }) =>
+    fieldOf(s) && !s.field.wish ? { ...s, field: { ...s.field, wish } } : s,
+  unfield: (s) => ({ ...s, field: null }),
 
   // ---- measuring ----
   measure: (s, { on }) =>
@@ -834,13 +857,43 @@ function moment(s) {
     { weights } = (moving && from) || subject(s);
   return { corrections: s.drafting ?? s.corrections, roi, weights, evidence };
 }
+const hasField = ({ field, picture }) => field?.picture === picture && field.answer?.undo > 0;
+// fieldOf is the field that the stage shows in place of the result, or null.
+export const fieldOf = ({ field, picture, result }) =>
+  result && field?.answer && field.picture === picture ? field : null;
+function forgotten(s) {
+  const message = "The program that computes was started again, and what it had found is gone.";
+  return noted({ ...s, field: null }, message, "Find all again.");
+}
+// fielded ends a field whose picture or model is no longer shown, unless a person has changed it. A
+// job or Cancel ends what is being computed.
+function fielded(s, before, type) {
+  const { field, picture, result, job } = s;
+  if (!field) return s;
+  const ends = field.wish && (job || type === "cancel"),
+    now = ends ? { ...field, wish: null } : field,
+    stays =
+      field.picture !== picture
+        ? hasField({ field, picture: field.picture })
+        : !result || result.model === field.model,
+    kept = stays && (now.answer || now.wish) ? now : null;
+  return kept === field ? s : { ...s, field: kept };
+}
 const steady = (s) =>
   Boolean(s.result) &&
   s.result.model === s.listed &&
   subject(s).picture === s.picture &&
   !s.drafting;
-export const canUndo = (s) => steady(s) && s.history.past.length > 0;
-export const canRedo = (s) => steady(s) && s.history.future.length > 0;
+const stepsOf = (s, { wish, answer } = fieldOf(s) ?? {}) =>
+  answer
+    ? wish
+      ? {}
+      : answer
+    : steady(s)
+      ? { undo: s.history.past.length, redo: s.history.future.length }
+      : {};
+export const canUndo = (s) => stepsOf(s).undo > 0;
+export const canRedo = (s) => stepsOf(s).redo > 0;
 export const canRecalibrate = (s) => settles(s) && s.corrections.length > 0;
 
 function stepped(s, { history, moment: { corrections, ...asked } }, status) {
@@ -958,6 +1011,8 @@ const STAGES = {
   search: "Finding the region",
   segment: "Segmenting, Rec",
   mirror: "Segmenting the mirror image, Rec",
+  find: "Finding all",
+  outline: "Drawing outlines",
 };
 export function stageText({ stage, done }) {
   const text = STAGES[stage] ?? stage;

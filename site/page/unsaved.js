@@ -12,6 +12,7 @@ const ofLine = ({ key, review, comment, corrections, result }) => [
   ...corrections,
   ...(result?.asked.evidence ?? []),
 ];
+const ofField = ({ field }) => (field?.answer?.undo ? [field.answer] : []);
 const ofPair = ({ compared }) =>
   compared ? [...compared.corrections, ...compared.asked.evidence] : [];
 
@@ -22,6 +23,7 @@ const doneBy = (s) => [
     ...s.corrections,
     ...subject(s).evidence,
     ...ofPair(s),
+    ...ofField(s),
     ...s.waiting,
   ]),
 ];
@@ -36,12 +38,14 @@ export function hasWork(s, line) {
       ...stage,
       worklist: list,
       compared: null,
+      field: s.field?.picture === (line ?? s).picture ? s.field : null,
       waiting: s.waiting.filter(({ from }) => !line || from === line.key),
     }).length > 0
   );
 }
-// unsavedPair is the unsaved work on the second photograph.
+// unsavedPair is the unsaved work on the second photograph, and unsavedField that on all objects.
 export const unsavedPair = (s) => ofPair(s).filter((one) => !s.safe.includes(one));
+export const unsavedField = (s) => ofField(s).filter((one) => !s.safe.includes(one));
 
 // inList is the work that a file of the list has: a session has all, a ZIP no comments, and a table
 // only decisions. inFile is the work in one image's file.

@@ -7,7 +7,7 @@ import { drawComparison } from "../review/compareview.js";
 import { formatOf, offered } from "./exports.js";
 import { asTaken, looked } from "../draw/look.js";
 import { agreement, byLevels, shownRecurrence, outlinesOf, whyNoOutlines } from "../draw/layers.js";
-import { regionText, remarks, showMeasurements, title } from "../review/measurements.js";
+import { alone, regionText, remarks, showMeasurements, title } from "../review/measurements.js";
 import { standing } from "../draw/outlines.js";
 import { lengths, scaleOf } from "../review/scale.js";
 import { speak } from "../words/speak.js";
@@ -15,7 +15,16 @@ import { isolated, number, t } from "../words/words.js";
 import { inWhole } from "../review/shares.js";
 import { drawSession, drawWorklist } from "../review/workview.js";
 import { subject } from "./history.js";
-import { canRecalibrate, canRedo, canUndo, stageText, steers, weighed, whoMarks } from "./state.js";
+import {
+  canRecalibrate,
+  canRedo,
+  canUndo,
+  fieldOf,
+  stageText,
+  steers,
+  weighed,
+  whoMarks,
+} from "./state.js";
 import { YOU } from "../draw/correct.js";
 import { sliceText } from "../review/worklist.js";
 
@@ -47,9 +56,10 @@ const parts = [
   [drawChoices, "choices", "result"],
   [drawSliders, "sliders"],
   [drawMarks, "job", "result"],
-  [drawLayers, "result", "views", "choices", "corrections"],
+  [drawLayers, "result", "views", "choices", "corrections", "field"],
   [drawRested, "sliders"],
-  [drawSteps, "history", "job", "result", "listed", "drafting", "corrections"],
+  [drawOffer, "result", "image", "field", "job"],
+  [drawSteps, "history", "job", "result", "listed", "drafting", "corrections", "field"],
   [drawCorrecting, "editing", "corrections", "measured", "result"],
   [drawOpacity, "opacity"],
   [drawFiles, "result", "format"],
@@ -408,6 +418,7 @@ function drawOpacity({ opacity }, before, stage) {
 // legend stay as they are.
 function drawLayers(s, before, stage) {
   const { result } = s;
+  if (fieldOf(s)) return; // field.js draws it
   if (!result) return $("legend").replaceChildren();
   const now = standing(s);
   if (!now) return;
@@ -421,6 +432,30 @@ function drawLayers(s, before, stage) {
 const lags = ({ sliders, device }) => sliders.moving && (!device?.gpu || device.software);
 function drawRested(s, before, stage) {
   if (before.sliders?.moving && !s.sliders.moving) drawLayers(s, before, stage);
+}
+
+// drawOffer offers to find all objects of a picture, where the model can, and above all if there seem
+// to be more than the one that it marks.
+const LARGE = 12; // times the region
+function drawOffer(s) {
+  const { result, image, field, job } = s,
+    shown = fieldOf(s);
+  show(result?.findsMany, "field");
+  show(!shown, "field-offer");
+  $("app").classList.toggle("fielded", Boolean(shown));
+  if (!result?.findsMany || !image) return;
+  const cell = result.classes[0] === "cell",
+    { whole, side } = result.roi,
+    many = alone(result).length || (!whole && image.width * image.height > LARGE * side * side);
+  write("h-field", t(cell ? "Cells" : "Objects"));
+  write("field-find", t(cell ? "Find all cells" : "Find all objects"));
+  $("field-find").classList.toggle("primary", Boolean(many));
+  able($("field-find"), !field?.wish && !job);
+  const one = "Each one in the picture, with its outline and figures.";
+  write(
+    "field-hint",
+    t(many ? "The picture seems to hold more than the one that is marked." : one),
+  );
 }
 
 // drawSteps says which steps are possible.
@@ -485,7 +520,7 @@ const HELP = {
 };
 
 // drawLegend shows the reasons for doubt, and names the lines and the map.
-function drawLegend({ why, keys, map }) {
+export function drawLegend({ why, keys, map }) {
   const row = (sign, text) => element("div", { className: "key" }, sign, element("span", {}, text));
   const rows = keys.map(({ colours, text, dash, band }) => {
     const pieces = colours.map((colour, i) =>
@@ -566,7 +601,8 @@ function drawProgress({ progress }) {
     [now, all] = [done, total].map((bytes) => number((bytes ?? 0) / 1e6, 1)),
     figure = total ? t("{done} of {total} MB", { done: now, total: all }) : `${now} MB`;
   write("progress-text", t(stageText(progress)) + "…");
-  write("progress-figure", stage === "download" && done ? figure : "");
+  const counted = stage === "outline" ? t("{at} of {all}", { at: done, all: total }) : "";
+  write("progress-figure", stage === "download" && done ? figure : counted);
   if (total > 0) Object.assign($("progress-bar"), { max: total, value: done });
   else $("progress-bar").removeAttribute("value");
 }

@@ -284,6 +284,7 @@ function scheduled(s) {
     !s.job &&
     !s.questions.length &&
     !s.saves.length &&
+    !s.field?.wish &&
     Boolean(s.model) &&
     s.model === s.listed;
   const goesOn =

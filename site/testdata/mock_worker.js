@@ -26,6 +26,8 @@ const shape = {
     takesMarks: true,
   },
 };
+// Pictures whose names say so hold many cells, in place of the model's structures.
+const cells = { classes: ["cell"], raters: ["ann", "bob", "eve"], labels: "raters", steered: true };
 const gpu = true; // tests replace this line to play a browser without WebGPU
 let current = null;
 const results = new Map(),
@@ -39,6 +41,103 @@ const told = () =>
 // busy computes for a time, ms. Until then the worker hears nothing.
 function busy(ms) {
   for (const end = performance.now() + ms; performance.now() < end;);
+}
+
+// The objects of the picture of a key: { now, past, future }, each a list of objects { number, discs:
+// [[x, y, r], …], doubt, by }.
+const fields = new Map();
+// changed changes the objects of a picture as the real worker does, or says what is wrong.
+function changed({ key, do: what, numbers = [], line = [] }, { width, height }, many) {
+  const field = fields.get(key) ?? { now: [], past: [], future: [] },
+    free = () => [1, ...field.now.map(({ number }) => number + 1)].find((n) => !of(n)),
+    of = (n) => field.now.find(({ number }) => number === n),
+    others = () => field.now.filter(({ number }) => !numbers.includes(number)),
+    side = Math.min(width, height) / 12,
+    one = of(numbers[0]),
+    by = "you";
+  let next = field.now;
+  if (what === "find") {
+    next = Array.from({ length: many }, (_, i) => ({
+      number: i + 1,
+      discs: [
+        [
+          ((i % 6) + 0.5) * 2 * side,
+          (Math.floor(i / 6) + (i ? 0.6 : 0.25)) * 2 * side,
+          (0.6 + (i % 5) / 12) * side,
+        ],
+      ],
+      doubt: i % 7 === 3 ? 1.4 : 0.3,
+      by: "model",
+    }));
+    fields.set(key, { now: next, past: [], future: [] });
+    return "";
+  }
+  if (what === "undo" || what === "redo") {
+    const [from, to] = what === "undo" ? [field.past, field.future] : [field.future, field.past];
+    to.push(field.now);
+    fields.set(key, { ...field, now: from.pop() });
+    return "";
+  }
+  if (what === "add")
+    next = [...next, { number: free(), discs: [[...line, 0.7 * side]], doubt: 0.2, by: "model" }];
+  if (what === "move") next = [...others(), { ...one, discs: [[...line, one.discs[0][2]]] }];
+  if (what === "delete") next = others();
+  if (what === "merge") {
+    const discs = numbers.flatMap((n) => of(n).discs);
+    next = [...others(), { number: numbers[0], discs, doubt: null, by }];
+  }
+  if (what === "split") {
+    const [[x, y, r]] = one.discs,
+      part = (number, dx) => ({ number, discs: [[x + dx, y, r / 2]], doubt: null, by });
+    next = [...others(), part(one.number, -r / 2), part(free(), r / 2)];
+  }
+  next.sort((a, b) => a.number - b.number);
+  fields.set(key, { now: next, past: [...field.past, field.now], future: [] });
+  return "";
+}
+// objectsOf is the answer to "field".
+function objectsOf({ now, past, future }, { width, height }) {
+  const points = [],
+    starts = [],
+    of = [];
+  const objects = now.map(({ number, discs, doubt, by }) => {
+    for (const [x, y, r] of discs) {
+      starts.push(points.length / 2);
+      of.push(number);
+      for (let a = 0; a < 40; a++)
+        points.push(x + r * Math.cos((a * Math.PI) / 20), y + r * Math.sin((a * Math.PI) / 20));
+    }
+    const [x, y] = [0, 1].map((i) => discs.reduce((sum, disc) => sum + disc[i], 0) / discs.length),
+      area = Math.round(discs.reduce((sum, disc) => sum + Math.PI * disc[2] ** 2, 0)),
+      cut = discs.some(([dx, dy, r]) => dx < r || dy < r || dx + r > width || dy + r > height);
+    return {
+      number,
+      x,
+      y,
+      area,
+      perimeter: 100,
+      roundness: 1 / discs.length,
+      disagreement: 9,
+      cut,
+      doubt,
+      by,
+    };
+  });
+  const arrays = {
+    points: Float32Array.from(points),
+    starts: Uint32Array.from(starts),
+    of: Uint32Array.from(of),
+  };
+  return {
+    type: "field",
+    width,
+    height,
+    class: "cell",
+    objects,
+    ...arrays,
+    undo: past.length,
+    redo: future.length,
+  };
 }
 
 // An ellipse of probabilities around the middle of the region. Its radius depends on class, rater
@@ -138,7 +237,9 @@ async function work(data) {
     });
   if (data.type === "prepare") return answer({ type: "prepare" });
   if (data.type === "weights") return answer({ type: "weights", name: "own-1", title: data.name });
-  if (data.type === "segment" || data.type === "picture") {
+  if (data.type === "saveField")
+    return answer({ type: "saveField", bytes: new TextEncoder().encode(JSON.stringify(data)) });
+  if (data.type === "segment" || data.type === "picture" || data.type === "field") {
     if (data.name.includes("crash")) {
       crashed = true;
       return postMessage({ type: "crashed", message: "as asked" });
@@ -220,6 +321,19 @@ async function work(data) {
     }
     if (data.type === "picture") return answer({ type: "picture" });
     const slow = data.name.includes("slow") ? 400 : 15;
+    if (data.type === "field") {
+      const many = data.name.includes("nocells") ? 0 : data.name.includes("crowd") ? 300 : 24;
+      for (const stage of data.do === "find" ? ["find", "outline"] : [])
+        for (let i = 0; i < 3; i++) {
+          answer({ type: "progress", stage, done: i, total: 3 });
+          await (data.name.includes("stepwise") ? told() : wait(slow));
+          if (cancelled.has(data.request))
+            return answer({ type: "error", code: "cancelled", message: "Cancelled." });
+        }
+      if (data.do !== "find" && data.name.includes("slow")) await wait(slow);
+      changed(data, current, many);
+      return answer(objectsOf(fields.get(data.key), current));
+    }
     for (const [stage, steps] of [
       ["download", 4],
       ["search", 1],
@@ -246,7 +360,7 @@ async function work(data) {
         next: "Try again.",
       });
     const { width, height } = current,
-      s = shape[data.model],
+      s = data.name.includes("cells") ? cells : shape[data.model],
       weighed = s.panels ?? s.raters;
     if (data.raterWeights && !(s.steered && data.raterWeights.length === weighed.length)) {
       return answer({
@@ -376,6 +490,7 @@ async function work(data) {
         "svg",
         "geojson",
       ],
+      findsMany: data.name.includes("cells"),
       lacks: data.name.includes("poor")
         ? "the file has no valid SOP Instance UID (0008,0018), Study Instance UID (0020,000D), by which a DICOM SEG refers to it; save the masks as NIfTI or TIFF"
         : "",

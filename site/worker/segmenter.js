@@ -299,9 +299,7 @@ export class Segmenter extends EventTarget {
     return this.study ? this.study.segment(ask, picture, hooks) : ask();
   }
   async #segment(picture, options, hooks) {
-    await this.ready;
-    const own = this.#own.get(options.model); // a new worker does not have it
-    if (own && !this.#ownSent.has(options.model)) await this.weights(own.blob, own.name);
+    await this.#having(options.model);
     const evidence = await Promise.all(
       (options.evidence ?? []).map(async ({ rater, class: c, name, mask }) => {
         const png = mask instanceof Blob ? await read(mask, name, "evidence") : undefined;
@@ -311,6 +309,26 @@ export class Segmenter extends EventTarget {
     const message = { type: "segment", ...options, evidence },
       result = await this.#askPicture(picture, message, hooks);
     return { ...result, date: new Date().toISOString() };
+  }
+
+  // having gives a new worker the user's model that it does not have.
+  async #having(model) {
+    await this.ready;
+    const own = this.#own.get(model);
+    if (own && !this.#ownSent.has(model)) await this.weights(own.blob, own.name);
+  }
+
+  // field finds all objects of a picture, or changes them, and resolves to them. change has model,
+  // and do, numbers and line (page.Change).
+  async field(picture, change, hooks) {
+    await this.#having(change.model);
+    return this.#askPicture(picture, { type: "field", ...change }, hooks);
+  }
+  // saveField resolves to the bytes of a file of them, in a format of package objects.
+  async saveField(picture, format, semicolons) {
+    await this.#askPicture(picture, { type: "picture" }); // the worker may have dropped it
+    const { key, name } = picture;
+    return (await this.#ask({ type: "saveField", key, name, format, semicolons })).bytes;
   }
 
   // decode resolves to a picture in the form of the hook image.
