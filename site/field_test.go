@@ -1,7 +1,11 @@
 package site
 
 import (
+	"bytes"
+	"encoding/base64"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mrprism/internal/output/objects"
+	"mrprism/internal/segment/segmenttest"
+	"mrprism/weights"
 )
 
 const (
@@ -289,4 +295,92 @@ func TestFormatsOfCells(t *testing.T) {
 	for _, f := range objects.Formats {
 		assert.Contains(t, string(text), fmt.Sprintf("[%q, %q,", f.Name, f.Ending))
 	}
+}
+
+// finding is an untrained model of cells with a finder, whose bias says how much it marks.
+func finding(t *testing.T, bias float32) []byte {
+	t.Helper()
+	about := segmenttest.Raters()
+	about.Title, about.Classes = fmt.Sprintf("Random weights, %g", bias), []string{"cell"}
+	large, err := segmenttest.Untrained(about)
+	require.NoError(t, err)
+	about.Name, about.Classes, about.Seed = "finder", []string{"cell", weights.Core}, 4
+	small, err := segmenttest.Untrained(about)
+	require.NoError(t, err)
+	head := small.Tensor("conp.head.bias")
+	*head = weights.NewF32(head.Name, head.Shape, []float32{bias, bias})
+	require.NoError(t, large.Join(small))
+	data, err := segmenttest.Encode(large)
+	require.NoError(t, err)
+	return data
+}
+
+// The page's own worker finds cells with weights of the user's, changes them and saves what the page
+// lists.
+func TestWorkerFindsCells(t *testing.T) {
+	t.Parallel()
+	s := real(t, map[string][]byte{"some.safetensors": finding(t, 0), "none.safetensors": finding(t, -30)})
+	s.wishes = "?device=processor"
+	p := open(t, s, 1200, 800)
+	p.ready()
+	p.saving()
+	p.own("some.safetensors")
+	p.drop("montage.png", photo(t, 240, 180))
+	p.until(`!document.getElementById("field").hidden && ` + sampleDone)
+	p.click("field-find")
+	p.until(fieldShown)
+	type cell struct{ Number, Area int }
+	listed := func() (all []cell) {
+		return get[[]cell](p, `[...document.querySelectorAll("#field-list [role=option]")].map((one) => ({ Number: Number(one.dataset.number), Area: Number(one.children[1].textContent.replace(/\D/g, "")) }))`)
+	}
+	found := listed()
+	require.Greater(t, len(found), 2, "random weights find something")
+	t.Log(p.text("field-line"))
+	undone := func() {
+		t.Helper()
+		p.control("z", false)
+		p.until(fieldShown + ` && document.getElementById("status").textContent.startsWith("Undone.")`)
+		assert.Equal(t, found, listed())
+	}
+	p.press("ArrowRight", false)
+	p.press("Delete", false)
+	p.until(fmt.Sprintf(`%s && %s === %d`, fieldShown, cellCount, len(found)-1))
+	undone()
+	p.do(`document.querySelector("[data-number='1']").click(), document.querySelector("[data-number='2']").dispatchEvent(new MouseEvent("click", { bubbles: true, shiftKey: true }))`)
+	p.click("field-merge")
+	p.until(fmt.Sprintf(`%s && %s === %d`, fieldShown, cellCount, len(found)-1))
+	assert.Equal(t, cell{1, found[0].Area + found[1].Area}, listed()[0])
+	undone()
+	p.do(`document.querySelector("[data-number='2']").click()`)
+	p.click("field-delete")
+	p.until(fmt.Sprintf(`%s && %s === %d`, fieldShown, cellCount, len(found)-1))
+	p.click("field-save")
+	p.until(`saved["montage_labels.png"]`)
+	text := get[string](p, `new Promise((resolve) => { const reader = new FileReader(); reader.onload = () => resolve(reader.result); reader.readAsDataURL(blobs[saved["montage_labels.png"]]); })`)
+	data, err := base64.StdEncoding.DecodeString(text[strings.Index(text, ",")+1:])
+	require.NoError(t, err)
+	labels, err := png.Decode(bytes.NewReader(data))
+	require.NoError(t, err)
+	areas := map[int]int{}
+	for y := range 180 {
+		for x := range 240 {
+			areas[int(labels.(*image.Gray16).Gray16At(x, y).Y)]++
+		}
+	}
+	delete(areas, 0)
+	want := map[int]int{}
+	for _, one := range listed() {
+		want[one.Number] = one.Area
+	}
+	assert.Equal(t, want, areas)
+	assert.NotContains(t, areas, 2)
+
+	p.click("field-close")
+	p.own("none.safetensors")
+	p.until(`document.getElementById("about-list").textContent.includes("Random weights, -30") && ` + sampleDone)
+	p.click("field-find")
+	p.until(fieldShown)
+	assert.Equal(t, "No cell was found.", strings.ReplaceAll(p.text("field-line"), "\u00a0", " "))
+	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`))
+	p.clean()
 }

@@ -322,7 +322,7 @@ export class Segmenter extends EventTarget {
   // and do, numbers and line (page.Change).
   async field(picture, change, hooks) {
     await this.#having(change.model);
-    return this.#askPicture(picture, { type: "field", ...change }, hooks);
+    return this.#askPicture(picture, { type: "field", numbers: [], line: null, ...change }, hooks);
   }
   // saveField resolves to the bytes of a file of them, in a format of package objects.
   async saveField(picture, format, semicolons) {
