@@ -134,6 +134,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if err := r.prepare(ctx, b); err != nil {
 			return err
 		}
+		if r.options.ROI == everything {
+			return b.fields(ctx, items, r.objects)
+		}
 		return b.run(ctx, items)
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"mrprism/internal/data/roi"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/output/masks"
+	"mrprism/internal/output/objects"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/model"
@@ -37,6 +38,8 @@ type request struct {
 	identity    bool
 	outlines    bool
 	formats     []masks.Format
+	objects     []objects.Format // of -roi all
+	format      string           // as given
 	marks       []journal.Mark
 	named       []string        // images and folders
 	given       map[string]bool // the flags that the user gave
@@ -52,7 +55,7 @@ func (r *request) flags() *cli.Groups {
 		f.StringVar(&r.json, "json", "", "`-`: print what STEM.json has, a line an image, in place of the lines for people; without -out no file is written")
 		f.BoolVar(&r.quiet, "quiet", false, "print errors alone, and with -json what it prints")
 		f.StringVar(&r.table, "csv", "", "also write a table, `FILE`.csv, with a line an image, or go on with it: images that are done stay as they are")
-		f.StringVar(&r.options.ROI, "roi", "auto", "`REGION` to segment: auto, none (the whole image) or x,y,side in pixels")
+		f.StringVar(&r.options.ROI, "roi", "auto", "`REGION` to segment: auto, none (the whole image), x,y,side in pixels, or all: every object, such as each cell of a field")
 		f.IntVar(&r.options.Recurrences, "recurrences", segment.DefaultRecurrences, "compute the masks Rec0 to Rec`N`, each from the one before, and write RecN (0 to 32). "+
 			"Of weights that take marks: the passes around -evidence, 2 unless given; none run without it")
 		f.Func("slice", "picture `N` of each file, from 1: a page, a frame, or a slice of a volume (default the middle; of a TIFF the first), or all, and the volume that they make", func(text string) (err error) {
@@ -67,7 +70,7 @@ func (r *request) flags() *cli.Groups {
 		f.StringVar(&r.options.Eye, "eye", "", "which `EYE` the photographs show, right or left (default as DICOM, the file's name or the side of the disc tells)")
 		f.Func("format", "write masks in these `FORMATS`, separated by commas (default "+masks.Formats[0].Name+"): "+masks.Names()+". "+
 			"identity among them keeps in a DICOM SEG what its source says of patient and study, and refers to the source by its UIDs; outlines adds the masks of each structure's inner and outer outline, "+
-			"between which a further expert's lies in 90 % of images, where the weights know them and the structure may be used", r.parseFormats)
+			"between which a further expert's lies in 90 % of images, where the weights know them and the structure may be used. With -roi all: "+objects.Names(), func(text string) error { r.format = text; return nil })
 		f.Func("evidence", "what a rater of the weights, or you, marked on the one photograph, `RATER=FILE` or RATER/CLASS=FILE; may be repeated", func(text string) error {
 			m, err := parseMark(text)
 			r.marks = append(r.marks, m)
@@ -117,13 +120,36 @@ func (r *request) check() error {
 	case r.options.Recurrences < 0 || r.options.Recurrences > segment.MaxRecurrences:
 		return cli.Wrong("-recurrences %d: choose 0 to %d", r.options.Recurrences, segment.MaxRecurrences)
 	}
-	if _, err := roi.Parse(r.options.ROI); err != nil {
-		return cli.Wrong("-roi: %w", err)
+	if err := r.checkRegion(); err != nil {
+		return err
 	}
 	if err := segment.CheckEye(r.options.Eye); err != nil {
 		return cli.Wrong("-eye: %w", err)
 	}
 	return r.device.Check()
+}
+
+// checkRegion reads -roi, and -format, whose words depend on it.
+func (r *request) checkRegion() (err error) {
+	switch {
+	case r.options.ROI != everything:
+		if _, err := roi.Parse(r.options.ROI); err != nil {
+			return cli.Wrong("-roi: %w", err)
+		}
+		if r.format != "" {
+			err = r.parseFormats(r.format)
+		}
+	case r.table != "" || len(r.marks) > 0 || r.slice == journal.All || r.given["recurrences"]:
+		return cli.Wrong("-roi all finds the objects of single pictures: leave -csv (format csv has a table for each image), -evidence, -recurrences and -slice all out")
+	case r.format != "":
+		r.objects, err = parseObjects(r.format)
+	default:
+		r.objects, err = parseObjects("labels-png,csv")
+	}
+	if err != nil {
+		return cli.Wrong("-format: %w", err)
+	}
+	return nil
 }
 
 // batch reads the weights and plans the images. With -csv it leaves out those that are done; if
@@ -148,6 +174,12 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []journal.Item, error
 	}
 	if r.outlines && (m.Metadata.Trust == nil || len(m.Metadata.Trust.Outlines) == 0) {
 		return nil, nil, cli.Wrong("-format outlines: model %s has learned no outlines; leave outlines out, or let \"export -ranges\" learn them from -folds", m.Metadata.Name)
+	}
+	if r.options.ROI == everything {
+		r.formats = nil
+		if !segment.FindsMany(m) {
+			return nil, nil, cli.Wrong("-roi all: model %s marks one %s a picture, and finds no further ones", m.Metadata.Name, m.Metadata.Classes[0])
+		}
 	}
 	readers := masks.Readers(segment.Heads(&m.Metadata), m.Metadata.Classes, segment.Labels(&m.Metadata), len(marks) > 0, r.outlines)
 	var items []journal.Item

@@ -17,12 +17,18 @@ import (
 
 // The finder looks at a field in tiles at two scales: a pixel that it sees is finer or coarser
 // pixels of the picture wide. It has learned from objects whose longer side is 28 to 150 of its
-// pixels, most often usual. Tiles overlap by a share of their side.
+// pixels; things below tooSmall are told apart better at the finer scale. Tiles overlap by a share
+// of their side.
 const (
 	finer, coarser = 1.25, 4
-	usual          = 45
+	tooSmall       = 20
 	overlap        = 0.25
 )
+
+// smallest is the least area of a thing, of the median one's; a thing that only the other scale shows
+// has missed times as much. Numbers go along bands of the picture,
+// bandHeight pixels high.
+const smallest, missed, bandHeight = 0.12, 5, 180
 
 // Margin is the side of the square in which an object is drawn, of the object's longer side: as in
 // the images that the shipped cells were learned from.
@@ -54,6 +60,9 @@ func (e *Engine) Field(ctx context.Context, img *imageio.Image, o Options) (*ins
 	field := instances.New(img.W, img.H, e.about.Classes[0])
 	for i, one := range found {
 		q.Progress("outline", i, len(found))
+		if one.scale != found[0].scale && one.covered(field) {
+			continue
+		}
 		if _, err := e.outline(ctx, q, field, one, found); err != nil {
 			return nil, err
 		}
@@ -91,28 +100,19 @@ func (t *thing) has(x, y int) bool {
 	return mx >= 0 && my >= 0 && mx < t.w && my*t.w+mx < len(t.mask) && t.mask[my*t.w+mx]
 }
 
-// shared is the share of the smaller of two things that both have.
-func (t *thing) shared(o *thing) float64 {
-	if t.area > o.area {
-		t, o = o, t
-	}
-	if !t.box.Overlaps(o.box) {
-		return 0
-	}
-	both, all := 0., 0.
+// covered reports whether objects of the field have some of the thing already.
+func (t *thing) covered(field *instances.Field) bool {
 	for i, set := range t.mask {
-		if set {
-			all++
-			if o.has(int((float64(t.origin.X+i%t.w)+.5)*t.scale), int((float64(t.origin.Y+i/t.w)+.5)*t.scale)) {
-				both++
-			}
+		if set && field.At(int((float64(t.origin.X+i%t.w)+.5)*t.scale), int((float64(t.origin.Y+i/t.w)+.5)*t.scale)) > 0 {
+			return true
 		}
 	}
-	return both / max(1, all)
+	return false
 }
 
-// findAll finds the things at both scales. That scale leads at which they are about as large as
-// usual. The other one adds what the first has not.
+// findAll finds the things at both scales. Those of the coarser scale come first, since the finer
+// one shows parts of large things as things, unless they are too small there. Things that are much
+// smaller than the first are left out.
 func (e *Engine) findAll(ctx context.Context, q request) (found []thing, err error) {
 	side := e.finder.about.Side
 	scales := []float64{coarser, finer}
@@ -140,29 +140,38 @@ func (e *Engine) findAll(ctx context.Context, q request) (found []thing, err err
 		}
 		all = append(all, m.things())
 	}
-	far := func(things []thing) float64 {
-		if len(things) == 0 {
-			return math.Inf(1)
-		}
-		var extents []float64
-		for _, t := range things {
-			extents = append(extents, float64(max(t.box.Dx(), t.box.Dy()))/t.scale)
-		}
-		slices.Sort(extents)
-		return math.Abs(math.Log(extents[len(extents)/2] / usual))
+	if len(all) == 2 && median(all[0], func(t thing) float64 { return float64(max(t.box.Dx(), t.box.Dy())) / t.scale }) < tooSmall {
+		slices.Reverse(all)
 	}
-	slices.SortStableFunc(all, func(a, b []thing) int { return cmp.Compare(far(a), far(b)) })
-	for _, things := range all {
+	least := 0.
+	for i, things := range all {
+		if least *= missed; i == 0 {
+			least = smallest * median(things, func(t thing) float64 { return t.area })
+		}
+		slices.SortStableFunc(things, func(a, b thing) int { // in reading order, in bands
+			band := func(t thing) int { return (t.box.Min.Y + t.box.Max.Y) / 2 / bandHeight }
+			return cmp.Or(cmp.Compare(band(a), band(b)), cmp.Compare(a.box.Min.X, b.box.Min.X))
+		})
 		for _, t := range things {
-			if !slices.ContainsFunc(found, func(o thing) bool { return o.scale != t.scale && t.shared(&o) > 0.3 }) {
+			if t.area >= least {
 				found = append(found, t)
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b thing) int { // in reading order, in bands
-		return cmp.Or(cmp.Compare((a.box.Min.Y+a.box.Max.Y)/2/int(usual*coarser), (b.box.Min.Y+b.box.Max.Y)/2/int(usual*coarser)), cmp.Compare(a.box.Min.X, b.box.Min.X))
-	})
 	return found, nil
+}
+
+// median is the middle value of things; 0: there is none.
+func median(things []thing, value func(t thing) float64) float64 {
+	var all []float64
+	for _, t := range things {
+		all = append(all, value(t))
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
 }
 
 // tilesOf are the corners of the tiles, pixels of the map. They cover the picture.

@@ -8,6 +8,7 @@ import (
 	"image"
 	"image/png"
 	"strconv"
+	"strings"
 
 	"mrprism/internal/choice"
 	"mrprism/internal/data/coco"
@@ -50,6 +51,15 @@ var Formats = []Format{
 // Find returns the format of a name.
 func Find(name string) (Format, error) {
 	return choice.Find("format", name, Formats, func(f Format) string { return f.Name })
+}
+
+// Names are the names of all formats, separated by commas.
+func Names() string {
+	var names []string
+	for _, f := range Formats {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 func labelsPNG(d *Drawing) ([]byte, error) {
