@@ -20,7 +20,7 @@ const syntheticIntro = `train synthetic - draws a data set with a known truth
 
 usage: train synthetic SCENARIO DIR [flags]
        train synthetic foreign DIR [flags]
-       train synthetic fields DIR -from DATA[,DATA] [flags]
+       train synthetic fields|touching DATA[,DATA] DIR [flags]
 
 A SCENARIO draws eyes, and simulated raters mark disc and cup. DIR becomes a data set. It also receives truth/, against
 which "evaluate" scores, and calibrated/, the raters' mean probability in closed form, in 16 bits.
@@ -28,9 +28,9 @@ which "evaluate" scores, and calibrated/, the raters' mean probability in closed
 foreign draws pictures without an optic disc, of all kinds in turn, and empty masks of one rater, "nobody". Train with
 them by -also, and the network learns to mark nothing there. Test that with pictures of another seed.
 
-fields puts many objects of data sets, whose images show one each, into one picture. Fields that are held out have
-objects that DATA holds out. Masks are those of most raters and of each object's core, for a finder of "export -finder";
-labels/NAME.png numbers the objects.
+fields puts many objects of data sets, whose images show one each, into one picture; with touching half of them touch
+another one. Fields that are held out have objects that DATA holds out. Masks are those of most raters and of each object's
+core, for a finder of "export -finder"; labels/NAME.png numbers the objects.
 
 A seed always gives the same files.
 
@@ -65,12 +65,10 @@ func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) 
 		cli.Parsed(f, &classes, "classes", "`CLASSES` that no picture shows, separated by commas (default disc)", names(className))
 	})
 	flags.Add("only with fields", func(f *flag.FlagSet) {
-		cli.Parsed(f, &fields.Sources, "from", "`FOLDERS` of data sets of one class, separated by commas", names(func(name string) (string, error) { return name, nil }))
 		f.Func("objects", "`NUMBER` of objects in a field, or LEAST-MOST (default 25)", func(text string) (err error) {
 			fields.Least, fields.Most, err = between(text)
 			return err
 		})
-		f.BoolVar(&fields.Touching, "touching", false, "half of the objects touch another one")
 	})
 	intro := syntheticIntro
 	for _, s := range synthetic.Scenarios {
@@ -82,22 +80,22 @@ func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) 
 	}
 	p := cli.Program{Name: program + " synthetic", Intro: intro, Examples: syntheticExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
+		if len(rest) == 3 && (rest[0] == "fields" || rest[0] == "touching") {
+			if images < 1 || side < 0 || side > 8192 {
+				return cli.Wrong("fields: give -images of at least 1, and a -side of at most 8192 pixels")
+			}
+			fields.Sources, fields.Images, fields.Side, fields.Touching, fields.Seed = strings.Split(rest[1], ","), images, side, rest[0] == "touching", seed
+			if err := synthetic.WriteFields(ctx, rest[2], fields); err != nil {
+				return err
+			}
+			fmt.Fprintf(stderr, "%s: %d fields\n", rest[2], images)
+			return nil
+		}
 		if len(rest) != 2 {
-			return cli.Wrong("give a SCENARIO, or foreign, and a DIR")
+			return cli.Wrong("give a SCENARIO, or foreign, and a DIR; or fields, DATA and a DIR")
 		}
 		name, folder, given := rest[0], rest[1], flags.Given()
 		drawsForeign := name == "foreign"
-		if name == "fields" {
-			if len(fields.Sources) == 0 || images < 1 || side < 0 || side > 8192 {
-				return cli.Wrong("fields: give -from DATA, -images of at least 1, and a -side of at most 8192 pixels")
-			}
-			fields.Images, fields.Side, fields.Seed = images, side, seed
-			if err := synthetic.WriteFields(ctx, folder, fields); err != nil {
-				return err
-			}
-			fmt.Fprintf(stderr, "%s: %d fields\n", folder, images)
-			return nil
-		}
 		if !given["side"] {
 			side = map[bool]int{false: 128, true: 512}[drawsForeign]
 		}
