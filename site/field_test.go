@@ -42,9 +42,16 @@ func cells(t *testing.T, name string, width, height int, extra ...chromedp.ExecA
 		posted.call(this, message, transfer);
 	}`)
 	p.dropped(name)
-	p.click("field-find")
+	p.findAll()
 	p.until(fieldShown)
 	return field{drawing{p}}
+}
+
+// findAll presses the button once it is there.
+func (p *page) findAll() {
+	p.t.Helper()
+	p.until(`document.getElementById("field-find").checkVisibility() && !document.getElementById("field-find").ariaDisabled`)
+	p.click("field-find")
 }
 
 // count waits until the list has so many cells.
@@ -201,7 +208,7 @@ func TestFindingCellsIsCancelled(t *testing.T) {
 	p := open(t, mock(t, nil), 1440, 900)
 	p.ready()
 	p.dropped("cells-slow.jpg")
-	p.click("field-find")
+	p.findAll()
 	p.until(`document.getElementById("progress-text").textContent === "Finding all…"`)
 	assert.Equal(t, "true", get[string](p, `document.getElementById("field-find").ariaDisabled`))
 	p.until(`document.getElementById("progress-text").textContent === "Drawing outlines…" && document.getElementById("progress-figure").textContent === "1 of 3"`)
@@ -211,7 +218,7 @@ func TestFindingCellsIsCancelled(t *testing.T) {
 	assert.False(t, get[bool](p, `Boolean(document.getElementById("field-found"))`))
 	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`))
 
-	p.click("field-find")
+	p.findAll()
 	p.until(fieldShown)
 	p.press("ArrowRight", false)
 	p.press("Delete", false)
@@ -224,7 +231,7 @@ func TestFindingCellsIsCancelled(t *testing.T) {
 	p.do(`(window.confirm = () => true)`)
 	p.click("field-close")
 	p.dropped("nocells.jpg")
-	p.click("field-find")
+	p.findAll()
 	p.until(fieldShown)
 	assert.Equal(t, "No cell was found.", strings.ReplaceAll(p.text("field-line"), "\u00a0", " "))
 	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`))
@@ -327,7 +334,7 @@ func TestWorkerFindsCells(t *testing.T) {
 	p.own("some.safetensors")
 	p.drop("montage.png", photo(t, 240, 180))
 	p.until(`!document.getElementById("field").hidden && ` + sampleDone)
-	p.click("field-find")
+	p.findAll()
 	p.until(fieldShown)
 	type cell struct{ Number, Area int }
 	listed := func() (all []cell) {
@@ -378,7 +385,7 @@ func TestWorkerFindsCells(t *testing.T) {
 	p.click("field-close")
 	p.own("none.safetensors")
 	p.until(`document.getElementById("about-list").textContent.includes("Random weights, -30") && ` + sampleDone)
-	p.click("field-find")
+	p.findAll()
 	p.until(fieldShown)
 	assert.Equal(t, "No cell was found.", strings.ReplaceAll(p.text("field-line"), "\u00a0", " "))
 	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`))

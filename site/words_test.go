@@ -155,7 +155,7 @@ func TestEveryTextHasItsGerman(t *testing.T) {
 	p.drop("cells-slow.jpg", photo)
 	p.until(`!document.getElementById("field").hidden && ` + sampleDone)
 	p.german("cells are offered")
-	p.click("field-find")
+	p.findAll()
 	p.until(`document.getElementById("progress-text").textContent.includes("Umrisse")`)
 	p.german("cells are found")
 	p.until(fieldShown)

@@ -101,13 +101,10 @@ export function left({ answer: before, chosen }, { objects }, { do: what, number
 // contours are the lines of all objects for the stage: those that are chosen thick, those that are
 // doubted in another colour and dashed.
 export function contours(answer, chosen) {
-  const kinds = [
-    { colour: structure(0), width: 1.75, dash: 0 },
-    { colour: DOUBT, width: 1.75, dash: DASH },
-    { colour: structure(0), width: 4, dash: 0 },
-    { colour: DOUBT, width: 4, dash: DASH },
-  ].map((kind) => ({ ...kind, points: [], starts: [] }));
-  const shapes = shapesOf(answer);
+  const kind = (colour, width, dash) => ({ colour, width, dash, points: [], starts: [] }),
+    two = (width) => [kind(structure(0), width, 0), kind(DOUBT, width, DASH)],
+    kinds = [...two(1.75), ...two(4)],
+    shapes = shapesOf(answer);
   for (const one of answer.objects) {
     const { points, starts } = kinds[2 * chosen.includes(one.number) + doubted(one)];
     for (const line of shapes.get(one.number)?.lines ?? []) {
@@ -118,21 +115,13 @@ export function contours(answer, chosen) {
   return kinds.filter(({ starts }) => starts.length);
 }
 
-// keys are what the legend says of them.
 export const keys = (of) => [
   { colours: [structure(0)], dash: 0, text: title(of) },
   { colours: [DOUBT], dash: DASH, text: t("doubted") },
 ];
 
-// ---- words ----
-
-// many says how many objects of a class there are.
-const SOME = {
-  cell: { one: "{n} cell", other: "{n} cells" },
-  "": { one: "{n} object", other: "{n} objects" },
-};
-export const many = (n, of) => t(SOME[of] ?? SOME[""], { n });
-export const none = (of) => t(of === "cell" ? "No cell was found." : "No object was found.");
+const CELLS = { one: "{n} cell", other: "{n} cells" },
+  OBJECTS = { one: "{n} object", other: "{n} objects" };
 
 // areaText is an area of pixels. mm are those a pixel, across and down, or null.
 export function areaText(pixels, mm) {
@@ -145,12 +134,13 @@ export function areaText(pixels, mm) {
 
 // figures are those of all objects, as one line.
 export function figures({ objects, class: of }, mm) {
-  if (!objects.length) return none(of);
+  const cell = of === "cell";
+  if (!objects.length) return t(cell ? "No cell was found." : "No object was found.");
   const areas = objects.map(({ area }) => area).sort((a, b) => a - b),
     median = (areas[(areas.length - 1) >> 1] + areas[areas.length >> 1]) / 2,
     count = (is) => objects.filter(is).length;
   return [
-    many(objects.length, of),
+    t(cell ? CELLS : OBJECTS, { n: objects.length }),
     t("median area {area}", { area: areaText(median, mm) }),
     t("{n} doubted", { n: count(doubted) }),
     t("{n} cut by the border", { n: count(({ cut }) => cut) }),
@@ -162,14 +152,8 @@ export const wordsOf = (one) =>
   [doubted(one) && t("doubted"), one.by === "you" && t("by you"), one.cut && t("cut")]
     .filter(Boolean)
     .join(", ");
-export const about = (one, mm) =>
-  [
-    t("Number {n}, area {area}, roundness {roundness}", {
-      n: one.number,
-      area: areaText(one.area, mm),
-      roundness: number(one.roundness, 2),
-    }),
-    wordsOf(one),
-  ]
-    .filter(Boolean)
-    .join(", ");
+export function about(one, mm) {
+  const [area, roundness, words] = [areaText(one.area, mm), number(one.roundness, 2), wordsOf(one)],
+    values = { n: one.number, area, roundness };
+  return t("Number {n}, area {area}, roundness {roundness}", values) + (words && `, ${words}`);
+}

@@ -3,13 +3,15 @@
 import * as cells from "./cells.js";
 import { $, all, button, element, field as labelled, remember, remembered } from "../page/dom.js";
 import { download, stemOf } from "../page/exports.js";
-import { fieldOf } from "../page/state.js";
+import { fieldOf } from "../page/history.js";
 import { drawLegend } from "../page/view.js";
+import { alone } from "../review/measurements.js";
 import { scaleOf } from "../review/scale.js";
 import { Tool, arrowOf } from "../draw/tool.js";
 import { mayLose, unsavedField } from "../page/unsaved.js";
 import { number, t } from "../words/words.js";
 
+const LARGE = 12; // a picture may hold many if it is that many times as large as the region
 const FAR = 4; // CSS pixels from which on a press is a drag
 // FORMATS are those of package objects: name, end of the file's name, MIME type, words.
 const FORMATS = [
@@ -27,19 +29,7 @@ const TOOLS = {
     "Click one, with Shift several. Drag a chosen one to where it belongs. Arrow keys go from one to the next, with Shift they choose more; Enter takes one up and puts it down, Delete removes.",
   ],
   add: ["Add", "Click in the middle of one. Arrow keys move the cursor, Enter adds."],
-  split: [
-    "Split",
-    "Drag a line across one. Arrow keys move the cursor, Enter begins and ends the line.",
-  ],
-};
-const DONE = {
-  add: "Added.",
-  move: "Moved.",
-  merge: "Merged.",
-  split: "Split in two.",
-  delete: "Deleted.",
-  undo: "Undone.",
-  redo: "Done again.",
+  split: ["Split", "Drag a line across one. Arrow keys move the cursor, Enter begins and ends it."],
 };
 
 export class Field extends Tool {
@@ -47,12 +37,9 @@ export class Field extends Tool {
   #cursor = null; // [x, y], by keys
   #carried = null; // where the chosen object is carried by pointer or keys, [dx, dy], or null
   #line = []; // that splits
+  #offered = []; // what the offer was drawn of
   #drawn = {}; // what the document shows: { language, answer, … }
 
-  constructor(state, send, stage, segmenter, told) {
-    super(state, send, stage);
-    Object.assign(this, { segmenter, told });
-  }
   get #field() {
     return fieldOf(this.state());
   }
@@ -60,29 +47,28 @@ export class Field extends Tool {
   // ---- the worker ----
 
   find() {
-    const { picture, result, field, editing } = this.state();
-    if (!result || field?.wish || !mayLose(unsavedField(this.state()))) return;
-    if (editing) this.send({ type: "unedit" });
-    const fresh = { answer: null, tool: "select", chosen: [] };
-    this.send({ type: "field", picture, model: result.model, ...fresh, wish: { do: "find" } });
+    const { picture, result, field, job } = this.state();
+    if (!result || job || field?.wish || !mayLose(unsavedField(this.state()))) return;
+    const fresh = { answer: null, tool: "select", chosen: [], wish: { do: "find" } };
+    this.send({ type: "field", picture, model: result.model, ...fresh });
   }
-  // change asks for a change. There is one at a time.
-  #change(wish) {
+  // change asks for a change, and has what to say once it is done. There is one at a time.
+  #change(what, done, fields) {
     if (this.#field.wish)
       return this.note("One change at a time.", "The one before is still being computed.");
-    this.send({ type: "change", wish });
+    this.send({ type: "change", wish: { do: what, done, ...fields } });
   }
-  // ask sends a wish to the worker.
   async ask(wish, signal) {
     const { picture, model } = this.state().field,
+      { done = "", ...change } = wish,
       progress = (progress) => this.send({ type: "progress", job: wish, progress }),
       hooks = { signal, ...(wish.do === "find" && { progress }) };
     try {
-      const answer = await this.segmenter.field(picture, { model, ...wish }, hooks);
+      const answer = await this.segmenter.field(picture, { model, ...change }, hooks);
       if (signal.aborted) return;
       const chosen = cells.left(this.state().field, answer, wish),
-        status = [t(DONE[wish.do] ?? ""), cells.figures(answer, this.#mm)];
-      this.send({ type: "field", wish: null, answer, chosen, status: status.join(" ").trim() });
+        status = `${t(done)} ${cells.figures(answer, this.#mm)}`.trim();
+      this.send({ type: "field", wish: null, answer, chosen, status });
       if (wish.do !== "find") return;
       this.stage.fit();
       $("field").scrollIntoView({ block: "start" });
@@ -98,7 +84,7 @@ export class Field extends Tool {
       [format, ending, type] = FORMATS.find(([name]) => name === $("field-format").value),
       file = stemOf(picture, image) + ending;
     try {
-      const semicolons = $("field-semicolons").checked;
+      const semicolons = $("field").querySelector(".semicolons").checked;
       download(file, type, await this.segmenter.saveField(picture, format, semicolons));
       const saved = format === "csv" ? [] : [field.answer]; // figures do not keep outlines
       this.send({ type: "field", saved, status: t("{file} is saved.", { file }) });
@@ -118,8 +104,34 @@ export class Field extends Tool {
     const { result, known } = this.state();
     return scaleOf(result?.measurements, known)?.mm ?? null;
   }
+  // offer offers to find all objects of a picture, above all if there seem to be several.
+  #offer(s) {
+    const { result, image, field, job, language } = s,
+      sign = [result, field, job, language],
+      many = Boolean(result?.findsMany);
+    if (sign.every((one, i) => one === this.#offered[i])) return;
+    this.#offered = sign;
+    $("field").hidden = !many;
+    $("field-offer").hidden = Boolean(fieldOf(s));
+    $("app").classList.toggle("fielded", Boolean(fieldOf(s)));
+    if (!many) return;
+    const cell = result.classes[0] === "cell",
+      { whole, side } = result.roi,
+      large = !whole && image.width * image.height > LARGE * side * side,
+      more = large || alone(result).length > 0,
+      one = "Each one in the picture, with its outline and figures.",
+      several = "The picture seems to hold more than the one that is marked.",
+      find = $("field-find");
+    $("h-field").textContent = t(cell ? "Cells" : "Objects");
+    $("field-hint").textContent = t(more ? several : one);
+    find.textContent = t(cell ? "Find all cells" : "Find all objects");
+    find.classList.toggle("primary", more);
+    find.ariaDisabled = field?.wish || job ? "true" : null;
+    find.onclick = () => this.find();
+  }
   // draw brings section and stage to a state.
   draw(s) {
+    this.#offer(s);
     const field = fieldOf(s),
       before = this.#drawn;
     if (!field) {
@@ -142,24 +154,28 @@ export class Field extends Tool {
     }
     this.#drawn = { language, answer, known, chosen, tool };
     $("field-help").textContent = t(wish ? "Computing…" : TOOLS[tool][1]);
-    const can = {
-      merge: chosen.length > 1,
-      delete: chosen.length,
-      undo: answer.undo,
-      redo: answer.redo,
-      save: answer.objects.length,
-    };
+    const { objects, undo, redo } = answer,
+      { length: n } = chosen,
+      can = { merge: n > 1, delete: n, undo, redo, save: objects.length };
     for (const [id, is] of Object.entries(can))
       $(`field-${id}`).ariaDisabled = is && !wish ? null : "true";
     this.#show();
   }
   #build() {
-    const act = (id, text, does) => {
-      const made = button(t(text), () => made.ariaDisabled || does());
-      made.id = `field-${id}`;
+    const acts = {
+      Merge: () => this.#change("merge", "Merged.", { numbers: this.#field.chosen }),
+      Delete: () => this.#delete(),
+      Undo: () => this.send({ type: "undo" }),
+      Redo: () => this.send({ type: "redo" }),
+      Save: () => this.#save(),
+      Close: () => this.#close(),
+    };
+    const act = (text) => {
+      const made = button(t(text), () => made.ariaDisabled || acts[text]());
+      made.id = `field-${text.toLowerCase()}`;
       return made;
     };
-    const row = (...buttons) => element("div", { className: "row" }, ...buttons),
+    const row = (...texts) => element("div", { className: "row" }, ...texts.map(act)),
       tools = Object.entries(TOOLS).map(([value, [text]]) => {
         const onchange = () => this.send({ type: "field", tool: value }),
           input = element("input", { type: "radio", name: "field-tool", value, onchange });
@@ -168,21 +184,13 @@ export class Field extends Tool {
     const legend = element("legend", { className: "hidden-text" }, t("Tool")),
       formats = FORMATS.map(([name, , , text]) => new Option(t(text), name)),
       format = element("select", { id: "field-format" }, ...formats),
-      box = element("input", { type: "checkbox", id: "field-semicolons", className: "semicolons" }),
-      semicolons = element(
-        "label",
-        { className: "check" },
-        box,
-        element("span", {}, t("Table with semicolons and 0,5, as German Excel opens it")),
-      );
+      semicolons = $("save").querySelector(".check:has(.semicolons)").cloneNode(true);
     format.value = remembered("field-format") || "labels-png";
-    const chosen = () => (semicolons.hidden = format.value !== "csv");
     format.onchange = () => {
       remember("field-format", format.value);
-      chosen();
+      semicolons.hidden = format.value !== "csv";
     };
-    chosen();
-    box.checked = $("work-semicolons").checked;
+    format.onchange();
     const list = element("div", {
       id: "field-list",
       role: "listbox",
@@ -191,11 +199,9 @@ export class Field extends Tool {
       ariaLabel: $("h-field").textContent,
       onclick: ({ target, shiftKey, ctrlKey, metaKey }) => {
         const n = Number(target.closest("[data-number]")?.dataset.number);
-        if (n) this.#choose(n, shiftKey || ctrlKey || metaKey);
+        if (n) this.#tell(n, cells.picked(this.#field.chosen, n, shiftKey || ctrlKey || metaKey));
       },
-      onkeydown: (event) => {
-        if (this.#listKey(event)) event.preventDefault();
-      },
+      onkeydown: (event) => this.#listKey(event) && event.preventDefault(),
     });
     const head = ["Number", "Area", "Roundness"].map((text) => element("span", {}, t(text)));
     $("field-found")?.remove();
@@ -206,49 +212,38 @@ export class Field extends Tool {
         element("p", { id: "field-line", className: "figure" }),
         element("fieldset", { className: "segments", id: "field-tool" }, legend, ...tools),
         element("p", { id: "field-help", className: "quiet" }),
-        row(
-          act("merge", "Merge", () => this.#merge()),
-          act("delete", "Delete", () => this.#delete()),
-        ),
-        row(
-          act("undo", "Undo", () => this.send({ type: "undo" })),
-          act("redo", "Redo", () => this.send({ type: "redo" })),
-        ),
+        row("Merge", "Delete"),
+        row("Undo", "Redo"),
         element("div", { id: "field-head", className: "cell", ariaHidden: "true" }, ...head),
         list,
         labelled(t("Format"), format),
         semicolons,
-        row(
-          act("save", "Save", () => this.#save()),
-          act("close", "Close", () => this.#close()),
-        ),
+        row("Save", "Close"),
       ),
     );
   }
   // fill lists the objects. list.css lays out only those that are in view.
   #fill(answer) {
     const mm = this.#mm;
-    // Lines break between figures.
     $("field-line").textContent = cells.figures(answer, mm).replace(/(?<!·) (?!·)/g, "\u00a0");
     $("field-list").hidden = $("field-head").hidden = !answer.objects.length;
     $("field-list").replaceChildren(
       ...answer.objects.map((one) => {
         const { number: n, area, roundness } = one,
-          named = (text) => element("span", { className: "hidden-text" }, `${t(text)} `),
-          part = (...parts) => element("span", {}, ...parts),
+          name = (text) => element("span", { className: "hidden-text" }, `${t(text)} `),
+          part = (text, value) => element("span", {}, ...(text ? [name(text)] : []), value),
           fields = { className: "cell", role: "option", dataset: { number: n } };
         return element(
           "div",
           { id: `cell-${n}`, ...fields },
-          part(named("Number"), String(n)),
-          part(named("Area"), cells.areaText(area, mm)),
-          part(named("Roundness"), number(roundness, 2)),
-          part(cells.wordsOf(one)),
+          part("Number", String(n)),
+          part("Area", cells.areaText(area, mm)),
+          part("Roundness", number(roundness, 2)),
+          part("", cells.wordsOf(one)),
         );
       }),
     );
-    this.stage.set("overlay", null);
-    this.stage.set("region", null);
+    for (const what of ["overlay", "region"]) this.stage.set(what, null);
   }
   // mark shows which objects are chosen, in the list and on the stage.
   #mark(answer, chosen) {
@@ -257,11 +252,9 @@ export class Field extends Tool {
     for (const one of list.children)
       one.ariaSelected = String(chosen.includes(Number(one.dataset.number)));
     list.setAttribute("aria-activedescendant", last?.id ?? "");
-    if (last)
-      list.scrollTop = Math.min(
-        last.offsetTop,
-        Math.max(list.scrollTop, last.offsetTop + last.offsetHeight - list.clientHeight),
-      );
+    const far = last?.offsetTop - list.scrollTop;
+    if (far < 0 || far + last?.offsetHeight > list.clientHeight)
+      list.scrollTop = last.offsetTop - list.clientHeight / 2;
     this.stage.set("contours", cells.contours(answer, chosen));
   }
   #listKey(event) {
@@ -277,15 +270,10 @@ export class Field extends Tool {
 
   // ---- choosing and changing ----
 
-  #choose(n, more) {
-    const chosen = cells.picked(this.#field.chosen, n, more);
-    this.#tell(n, chosen);
-  }
   // walk goes to an object, and brings it into view. With more it joins those that are chosen.
   #walk(n, more) {
     const { chosen } = this.#field;
-    if (!n) return;
-    this.#tell(n, more ? [...chosen.filter((one) => one !== n), n] : [n]);
+    if (n) this.#tell(n, more ? [...chosen.filter((one) => one !== n), n] : [n]);
   }
   #tell(n, chosen) {
     const one = this.#field.answer.objects.find((one) => one.number === n),
@@ -297,16 +285,9 @@ export class Field extends Tool {
     if (chosen.length !== 1) status.push(t("{n} chosen", { n: chosen.length }));
     this.send({ type: "field", chosen, status: status.join(". ") });
   }
-  #merge() {
-    const { chosen: numbers } = this.#field;
-    if (numbers.length > 1) this.#change({ do: "merge", numbers });
-  }
   #delete() {
     const { chosen: numbers } = this.#field;
-    if (numbers.length) this.#change({ do: "delete", numbers });
-  }
-  #add([x, y]) {
-    this.#change({ do: "add", line: Float32Array.of(x, y) });
+    if (numbers.length) this.#change("delete", "Deleted.", { numbers });
   }
   // put lets go of the carried object: the model draws it anew there.
   #put() {
@@ -315,7 +296,7 @@ export class Field extends Tool {
       [dx, dy] = this.#carried;
     this.#carried = null;
     if (Math.hypot(dx, dy) * this.stage.scale >= FAR)
-      this.#change({ do: "move", numbers, line: Float32Array.of(x + dx, y + dy) });
+      this.#change("move", "Moved.", { numbers, line: Float32Array.of(x + dx, y + dy) });
     this.#show();
   }
   #split() {
@@ -324,12 +305,12 @@ export class Field extends Tool {
     this.#line = [];
     this.#show();
     if (!n) return this.note("The line crosses none.", "Draw it from one side to the other.");
-    this.#change({ do: "split", numbers: [n], line: Float32Array.from(line.flat()) });
+    this.#change("split", "Split in two.", { numbers: [n], line: Float32Array.from(line.flat()) });
   }
-  // one is the only chosen object, or undefined.
+  // one is the only chosen object, if there is one.
   get #one() {
     const { answer, chosen } = this.#field;
-    return chosen.length === 1 ? answer.objects.find((one) => one.number === chosen[0]) : undefined;
+    return chosen.length === 1 && answer.objects.find(({ number: n }) => n === chosen[0]);
   }
 
   // ---- the stage ----
@@ -360,8 +341,8 @@ export class Field extends Tool {
     if (this.#carried) this.#put();
     else if (moved && tool === "split") this.#split();
     else if (moved) return;
-    else if (tool === "add") this.#add(from);
-    else if (on) this.#choose(on, more);
+    else if (tool === "add") this.#change("add", "Added.", { line: Float32Array.from(from) });
+    else if (on) this.#tell(on, cells.picked(chosen, on, more));
     else if (chosen.length && !more) this.send({ type: "field", chosen: [] });
   }
   cancel() {
@@ -370,9 +351,8 @@ export class Field extends Tool {
     this.#show();
   }
   leave() {
-    this.cancel();
     this.#cursor = null;
-    this.stage.set("cursor", null);
+    this.cancel();
   }
 
   // key handles a key of the stage, and returns whether it did.
@@ -391,7 +371,7 @@ export class Field extends Tool {
     } else if (key === "Enter" || key === " ") {
       if (this.#carried) this.#put();
       else if (tool === "select") this.#carried = one ? [0, 0] : null;
-      else if (tool === "add") this.#add(at);
+      else if (tool === "add") this.#change("add", "Added.", { line: Float32Array.from(at) });
       else if (this.#line.length) this.#split();
       else this.#line = [(this.#cursor = at)];
     } else if (key === "Delete" || key === "Backspace") this.#delete();
@@ -405,7 +385,7 @@ export class Field extends Tool {
   // show draws what is held: a carried outline, a line that splits, or the cursor.
   #show() {
     const field = this.#field;
-    if (!field) return;
+    if (!field) return this.stage.set("cursor", null);
     let line = this.#line;
     if (this.#carried && this.#one) {
       const [dx, dy] = this.#carried,

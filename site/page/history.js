@@ -9,6 +9,10 @@ export const UNASKED = { roi: "auto", weights: null, evidence: [] };
 // subject is the running job, or the job of the result on the stage.
 export const subject = (s) => s.job ?? { picture: s.picture, ...(s.result?.asked ?? UNASKED) };
 
+// fieldOf are all objects of the picture, if the stage shows them in place of the result, or null.
+export const fieldOf = ({ field, picture, result }) =>
+  result && field?.answer && field.picture === picture ? field : null;
+
 export const noHistory = { past: [], future: [] };
 export const same = (a, b) => PARTS.every((part) => a[part] === b[part]);
 

@@ -20,8 +20,8 @@ import { keepLanguage, learn, spoken } from "../words/speak.js";
 import { language, t } from "../words/words.js";
 import { Stage } from "../draw/stage.js";
 import { asTaken } from "../draw/look.js";
-import { subject } from "./history.js";
-import { fieldOf, initial, next, toKeep } from "./state.js";
+import { fieldOf, subject } from "./history.js";
+import { initial, next, toKeep } from "./state.js";
 import { askBeforeLeaving, leave, mayLose, unsaved, unsavedPair } from "./unsaved.js";
 import { keepModels, keepOffline } from "./versions.js";
 import { draw } from "./view.js";
@@ -51,12 +51,6 @@ const now = () => state,
   [pen, ruler, square] = [Pen, Ruler, Square].map((Tool) => new Tool(now, send, stage));
 
 // ---- state, events, effects ----
-
-const enabled =
-  (act) =>
-  ({ currentTarget }) => {
-    if (!currentTarget.ariaDisabled) act();
-  };
 
 // choices are the values of the controls for a result.
 const choices = () => ({
@@ -94,6 +88,7 @@ const effects = [
   [(s) => !s.job && !s.unkept && toKeep(s)[0]?.name, (name) => keep([name])],
   [(s) => s.listed !== s.model && s.choice, restLater],
   [(s) => s.field?.wish, ending((wish, signal) => void cells.ask(wish, signal))],
+  [(s) => s.result?.findsMany, getCells],
   [(s) => cells && s, (s) => void cells.draw(s)],
   [
     (s) => (s.placing ? square : s.editing ? pen : s.measuring ? ruler : fieldOf(s) ? cells : null),
@@ -138,14 +133,14 @@ function getHandles() {
     send({ type: "set" });
   }, fail);
 }
-// cells is the module of all objects of a picture, once it is loaded.
+// getCells gets the module of all objects of a picture.
 let cells = null;
-$("field-find").onclick = enabled(() =>
+function getCells() {
   Promise.all([wanted("field.js", "cells.js"), learn(language, "field")]).then(([{ Field }]) => {
-    cells ??= new Field(now, send, stage, segmenter, told);
-    cells.find();
-  }, fail),
-);
+    cells ??= Object.assign(new Field(now, send, stage), { segmenter, told });
+    send({ type: "set" });
+  }, fail);
+}
 function showTools() {
   ($("reading") ?? $("correct")).scrollIntoView({ block: "start" });
   $("stage").focus();
@@ -341,6 +336,12 @@ const sends = (event, focus) => () => {
   send(event);
   $(focus).focus();
 };
+const enabled =
+  (act) =>
+  ({ currentTarget }) => {
+    if (!currentTarget.ariaDisabled) act();
+  };
+
 // ---- photographs and weights ----
 
 // open shows an image. Several images become the worklist. So does a further image if there is a

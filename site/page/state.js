@@ -7,6 +7,7 @@ import { YOU, changes, evidenceOf, sameMask } from "../draw/correct.js";
 import {
   UNASKED,
   back,
+  fieldOf,
   forth,
   left,
   noHistory,
@@ -290,7 +291,7 @@ const handlers = {
 
   // turn replaces the photograph by a turned one. Drawings and marks were on the old one.
   turn(s, { picture, quarters }) {
-    if (s.corrections.length || subject(s).evidence.length || hasField(s))
+    if (s.corrections.length || subject(s).evidence.length || fieldOf(s)?.answer.undo)
       return noted(
         s,
         "The photograph was not turned: corrections and marks lie on it.",
@@ -566,23 +567,18 @@ const handlers = {
       status: "Recomputing around what was corrected.",
     };
   },
-  undo(s) {
-    if (!canUndo(s)) return s;
-    if (fieldOf(s)) return handlers.change(s, { wish: { do: "undo" } });
-    return stepped(s, back(s.history, moment(s)), "Undone.");
-  },
-  redo(s) {
-    if (!canRedo(s)) return s;
-    if (fieldOf(s)) return handlers.change(s, { wish: { do: "redo" } });
-    return stepped(s, forth(s.history, moment(s)), "Done again.");
-  },
+  undo: (s) => (canUndo(s) ? taken(s, "undo", back, "Undone.") : s),
+  redo: (s) => (canRedo(s) ? taken(s, "redo", forth, "Done again.") : s),
 
   // ---- all objects of a picture ----
   // field changes values of the field, or begins one. saved is what a file now has of it.
   field(s, { saved = NONE, status = s.status, ...values }) {
     const now = { ...s, status, field: { ...s.field, ...values } };
     if (!("wish" in values)) return safe(now, saved);
-    return mended({ ...now, ...NO_TOOL, progress: s.job ? s.progress : null }, "pen");
+    return mended(
+      { ...now, ...NO_TOOL, editing: null, progress: s.job ? s.progress : null },
+      "pen",
+    );
   },
   // change asks for a change, if none is being computed.
   change: (s, { wish }) =>
@@ -857,10 +853,6 @@ function moment(s) {
     { weights } = (moving && from) || subject(s);
   return { corrections: s.drafting ?? s.corrections, roi, weights, evidence };
 }
-const hasField = ({ field, picture }) => field?.picture === picture && field.answer?.undo > 0;
-// fieldOf is the field that the stage shows in place of the result, or null.
-export const fieldOf = ({ field, picture, result }) =>
-  result && field?.answer && field.picture === picture ? field : null;
 function forgotten(s) {
   const message = "The program that computes was started again, and what it had found is gone.";
   return noted({ ...s, field: null }, message, "Find all again.");
@@ -872,11 +864,9 @@ function fielded(s, before, type) {
   if (!field) return s;
   const ends = field.wish && (job || type === "cancel"),
     now = ends ? { ...field, wish: null } : field,
-    stays =
-      field.picture !== picture
-        ? hasField({ field, picture: field.picture })
-        : !result || result.model === field.model,
-    kept = stays && (now.answer || now.wish) ? now : null;
+    here = field.picture === picture && (!result || result.model === field.model),
+    away = field.picture !== picture && field.answer?.undo,
+    kept = (here || away) && (now.answer || now.wish) ? now : null;
   return kept === field ? s : { ...s, field: kept };
 }
 const steady = (s) =>
@@ -884,14 +874,16 @@ const steady = (s) =>
   s.result.model === s.listed &&
   subject(s).picture === s.picture &&
   !s.drafting;
-const stepsOf = (s, { wish, answer } = fieldOf(s) ?? {}) =>
-  answer
-    ? wish
-      ? {}
-      : answer
-    : steady(s)
-      ? { undo: s.history.past.length, redo: s.history.future.length }
-      : {};
+function stepsOf(s) {
+  const { past, future } = s.history,
+    field = fieldOf(s);
+  if (field) return field.wish ? {} : field.answer;
+  return steady(s) ? { undo: past.length, redo: future.length } : {};
+}
+const taken = (s, what, step, status) =>
+  fieldOf(s)
+    ? handlers.change(s, { wish: { do: what, done: status } })
+    : stepped(s, step(s.history, moment(s)), status);
 export const canUndo = (s) => stepsOf(s).undo > 0;
 export const canRedo = (s) => stepsOf(s).redo > 0;
 export const canRecalibrate = (s) => settles(s) && s.corrections.length > 0;

@@ -7,24 +7,15 @@ import { drawComparison } from "../review/compareview.js";
 import { formatOf, offered } from "./exports.js";
 import { asTaken, looked } from "../draw/look.js";
 import { agreement, byLevels, shownRecurrence, outlinesOf, whyNoOutlines } from "../draw/layers.js";
-import { alone, regionText, remarks, showMeasurements, title } from "../review/measurements.js";
+import { regionText, remarks, showMeasurements, title } from "../review/measurements.js";
 import { standing } from "../draw/outlines.js";
 import { lengths, scaleOf } from "../review/scale.js";
 import { speak } from "../words/speak.js";
 import { isolated, number, t } from "../words/words.js";
 import { inWhole } from "../review/shares.js";
 import { drawSession, drawWorklist } from "../review/workview.js";
-import { subject } from "./history.js";
-import {
-  canRecalibrate,
-  canRedo,
-  canUndo,
-  fieldOf,
-  stageText,
-  steers,
-  weighed,
-  whoMarks,
-} from "./state.js";
+import { fieldOf, subject } from "./history.js";
+import { canRecalibrate, canRedo, canUndo, stageText, steers, weighed, whoMarks } from "./state.js";
 import { YOU } from "../draw/correct.js";
 import { sliceText } from "../review/worklist.js";
 
@@ -58,7 +49,6 @@ const parts = [
   [drawMarks, "job", "result"],
   [drawLayers, "result", "views", "choices", "corrections", "field"],
   [drawRested, "sliders"],
-  [drawOffer, "result", "image", "field", "job"],
   [drawSteps, "history", "job", "result", "listed", "drafting", "corrections", "field"],
   [drawCorrecting, "editing", "corrections", "measured", "result"],
   [drawOpacity, "opacity"],
@@ -432,30 +422,6 @@ function drawLayers(s, before, stage) {
 const lags = ({ sliders, device }) => sliders.moving && (!device?.gpu || device.software);
 function drawRested(s, before, stage) {
   if (before.sliders?.moving && !s.sliders.moving) drawLayers(s, before, stage);
-}
-
-// drawOffer offers to find all objects of a picture, where the model can, and above all if there seem
-// to be more than the one that it marks.
-const LARGE = 12; // times the region
-function drawOffer(s) {
-  const { result, image, field, job } = s,
-    shown = fieldOf(s);
-  show(result?.findsMany, "field");
-  show(!shown, "field-offer");
-  $("app").classList.toggle("fielded", Boolean(shown));
-  if (!result?.findsMany || !image) return;
-  const cell = result.classes[0] === "cell",
-    { whole, side } = result.roi,
-    many = alone(result).length || (!whole && image.width * image.height > LARGE * side * side);
-  write("h-field", t(cell ? "Cells" : "Objects"));
-  write("field-find", t(cell ? "Find all cells" : "Find all objects"));
-  $("field-find").classList.toggle("primary", Boolean(many));
-  able($("field-find"), !field?.wish && !job);
-  const one = "Each one in the picture, with its outline and figures.";
-  write(
-    "field-hint",
-    t(many ? "The picture seems to hold more than the one that is marked." : one),
-  );
 }
 
 // drawSteps says which steps are possible.

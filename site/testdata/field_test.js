@@ -1,6 +1,7 @@
 // Tests of field/cells.js, and of fields in the state, which TestInNode runs.
 import * as cells from "../field/cells.js";
-import { canUndo, fieldOf } from "../page/state.js";
+import { fieldOf } from "../page/history.js";
+import { canUndo } from "../page/state.js";
 import { hasWork, unsaved, unsavedField } from "../page/unsaved.js";
 import { after, equal, picture, shown } from "./state_test.js";
 
