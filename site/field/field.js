@@ -315,11 +315,11 @@ export class Field extends Tool {
 
   // ---- the stage ----
 
-  down(x, y, { shiftKey }) {
+  down(x, y, { shiftKey, pointerType }) {
     const { answer, tool } = this.#field,
       on = cells.under(answer, x, y);
     this.#cursor = null;
-    this.#press = { from: [x, y], moved: false, more: shiftKey, on };
+    this.#press = { from: [x, y], moved: false, more: shiftKey || pointerType === "touch", on };
     if (tool === "split") this.#line = [[x, y]];
   }
   move(x, y) {
@@ -343,7 +343,7 @@ export class Field extends Tool {
     else if (moved) return;
     else if (tool === "add") this.#change("add", "Added.", { line: Float32Array.from(from) });
     else if (on) this.#tell(on, cells.picked(chosen, on, more));
-    else if (chosen.length && !more) this.send({ type: "field", chosen: [] });
+    else if (chosen.length) this.send({ type: "field", chosen: [] });
   }
   cancel() {
     this.#press = this.#carried = null;
