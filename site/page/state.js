@@ -173,7 +173,7 @@ const handlers = {
     };
     // After a worker has died, the page does not warn again, and prepares no model: that may have
     // ended the worker.
-    if (s.visited) return s.field ? forgotten(known) : known;
+    if (s.visited) return s.field?.answer ? forgotten(known) : known;
     const now = { ...known, preparing: known.model };
     if (!device.reason) return now;
     const { sentence, next } = whyProcessor(device.reason, known.hadGPU),
