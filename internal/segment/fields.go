@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"image"
@@ -78,7 +77,7 @@ func (e *Engine) Object(ctx context.Context, img *imageio.Image, field *instance
 	if err != nil {
 		return 0, err
 	}
-	return e.outline(ctx, q, field, thing{number: number, box: image.Rect(square.X, square.Y, square.X+square.Side, square.Y+square.Side), alone: true}, nil)
+	return e.outline(ctx, q, field, &thing{number: number, box: image.Rect(square.X, square.Y, square.X+square.Side, square.Y+square.Side), alone: true}, nil)
 }
 
 // thing is an object as the finder marks it.
@@ -113,7 +112,7 @@ func (t *thing) covered(field *instances.Field) bool {
 // findAll finds the things at both scales. Those of the coarser scale come first, since the finer
 // one shows parts of large things as things, unless they are too small there. Things that are much
 // smaller than the first are left out.
-func (e *Engine) findAll(ctx context.Context, q request) (found []thing, err error) {
+func (e *Engine) findAll(ctx context.Context, q request) (found []*thing, err error) {
 	side := e.finder.about.Side
 	scales := []float64{coarser, finer}
 	whole := float64(max(q.image.W, q.image.H)) / float64(side)
@@ -126,7 +125,7 @@ func (e *Engine) findAll(ctx context.Context, q request) (found []thing, err err
 	for _, s := range scales {
 		total += len(tilesOf(q.image, s, side))
 	}
-	var all [][]thing
+	var all [][]*thing
 	done := 0
 	for _, s := range scales {
 		tiles = tilesOf(q.image, s, side)
@@ -140,29 +139,30 @@ func (e *Engine) findAll(ctx context.Context, q request) (found []thing, err err
 		}
 		all = append(all, m.things())
 	}
-	if len(all) == 2 && median(all[0], func(t thing) float64 { return float64(max(t.box.Dx(), t.box.Dy())) / t.scale }) < tooSmall {
+	if len(all) == 2 && median(all[0], func(t *thing) float64 { return float64(max(t.box.Dx(), t.box.Dy())) / t.scale }) < tooSmall {
 		slices.Reverse(all)
 	}
 	least := 0.
 	for i, things := range all {
 		if least *= missed; i == 0 {
-			least = smallest * median(things, func(t thing) float64 { return t.area })
+			least = smallest * median(things, func(t *thing) float64 { return t.area })
 		}
-		slices.SortStableFunc(things, func(a, b thing) int { // in reading order, in bands
-			band := func(t thing) int { return (t.box.Min.Y + t.box.Max.Y) / 2 / bandHeight }
-			return cmp.Or(cmp.Compare(band(a), band(b)), cmp.Compare(a.box.Min.X, b.box.Min.X))
-		})
-		for _, t := range things {
+		var order []int // in reading order, in bands; the last 16 bits are the thing's
+		for n, t := range things[:min(len(things), 1<<16)] {
 			if t.area >= least {
-				found = append(found, t)
+				order = append(order, ((t.box.Min.Y+t.box.Max.Y)/2/bandHeight<<20+max(0, t.box.Min.X))<<16+n&0xffff)
 			}
+		}
+		slices.Sort(order)
+		for _, at := range order {
+			found = append(found, things[at&0xffff])
 		}
 	}
 	return found, nil
 }
 
 // median is the middle value of things; 0: there is none.
-func median(things []thing, value func(t thing) float64) float64 {
+func median(things []*thing, value func(t *thing) float64) float64 {
 	var all []float64
 	for _, t := range things {
 		all = append(all, value(t))
@@ -233,14 +233,14 @@ const leastCore = 5
 
 // things are the cores of the map, each with the cell around it. Where cells touch, a pixel goes to
 // the core from which the fewest steps lead to it.
-func (m *fieldMap) things() (all []thing) {
+func (m *fieldMap) things() (all []*thing) {
 	owner := make([]int32, len(m.cell)) // core + 1
 	var front []int
 	for _, core := range roi.Connected(len(m.core), m.w, true, func(i int) bool { return m.core[i] > 127 }) {
 		if len(core) < leastCore {
 			continue
 		}
-		t := thing{scale: m.scale}
+		t := &thing{scale: m.scale}
 		for _, i := range core {
 			owner[i] = int32(len(all) + 1)
 			t.sure += float64(m.core[i]) / 255 / float64(len(core))
@@ -264,7 +264,7 @@ func (m *fieldMap) things() (all []thing) {
 		front = next
 	}
 	for i := range all {
-		b, t := boxes[i], &all[i]
+		b, t := boxes[i], all[i]
 		t.origin, t.w, t.area = b.Min, b.Dx(), float64(areas[i])*m.scale*m.scale
 		for y := b.Min.Y; y < b.Max.Y; y++ {
 			for x := b.Min.X; x < b.Max.X; x++ {
@@ -278,7 +278,7 @@ func (m *fieldMap) things() (all []thing) {
 
 // outline draws a thing and adds it to the field, without what the finder gives to others. Of what
 // the network draws the piece counts that has most of the thing.
-func (e *Engine) outline(ctx context.Context, q request, field *instances.Field, t thing, others []thing) (uint16, error) {
+func (e *Engine) outline(ctx context.Context, q request, field *instances.Field, t *thing, others []*thing) (uint16, error) {
 	side, at := int(math.Ceil(Margin*float64(max(t.box.Dx(), t.box.Dy(), 8)))), t.box.Min.Add(t.box.Max).Div(2)
 	if t.alone {
 		side = t.box.Dx()
@@ -295,8 +295,8 @@ func (e *Engine) outline(ctx context.Context, q request, field *instances.Field,
 	}
 	p := r.Probability(0)
 	var near []*thing
-	for i := range others {
-		if o := &others[i]; o.box != t.box && o.box.Overlaps(square) && o.scale == t.scale {
+	for _, o := range others {
+		if o != t && o.box.Overlaps(square) && o.scale == t.scale {
 			near = append(near, o)
 		}
 	}

@@ -4,6 +4,8 @@ package main
 
 import (
 	"encoding/json"
+	"runtime"
+	"runtime/debug"
 	"syscall/js"
 
 	"mrprism/internal/data/instances"
@@ -21,6 +23,10 @@ func changeField(h *page.Host, m message) error {
 	numbers := m.Get("numbers")
 	for i := range numbers.Length() {
 		c.Numbers = append(c.Numbers, uint16(numbers.Index(i).Int()))
+	}
+	if c.Do == "find" {
+		debug.SetGCPercent(mostGarbage)
+		runtime.GC()
 	}
 	f, err := h.Field(job, c)
 	if err != nil {

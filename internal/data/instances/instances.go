@@ -256,7 +256,11 @@ func (f *Field) Split(number uint16, line []float64) (added []uint16, err error)
 	if len(parts) < 2 {
 		return nil, nil
 	}
-	slices.SortStableFunc(parts, func(a, b []int) int { return len(b) - len(a) })
+	for p := range parts { // the largest first
+		if len(parts[p]) > len(parts[0]) {
+			parts[0], parts[p] = parts[p], parts[0]
+		}
+	}
 	owner := make([]int, len(cut)) // part + 1
 	var front []int
 	for p, part := range parts {
