@@ -77,7 +77,22 @@ func (h *Host) SaveField(key int, name, format string, semicolons bool) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	return f.Write(&objects.Drawing{Field: field.Field, Picture: img, Name: name, Semicolons: semicolons})
+	before := img.Before()
+	return f.Write(&objects.Drawing{Field: unturned(field.Field, img), Picture: &before, Name: name, Semicolons: semicolons})
+}
+
+// unturned is a field in the orientation of its picture before the picture was turned.
+func unturned(f *instances.Field, img *imageio.Image) *instances.Field {
+	if img.Turn == 0 {
+		return f
+	}
+	labels, w, h := imageio.Unturned(img, f.Labels)
+	out := instances.FromLabels(w, h, f.Class, labels)
+	for i := range out.Objects {
+		o, as := &out.Objects[i], f.Find(out.Objects[i].Number)
+		o.Disagreement, o.Doubt, o.By = as.Disagreement, as.Doubt, as.By
+	}
+	return out
 }
 
 // drawn lets the model draw an object around a point, in place of the one that moves there.

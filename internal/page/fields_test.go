@@ -74,6 +74,21 @@ func TestObjectsAreFoundAndChanged(t *testing.T) {
 	require.ErrorContains(t, err, "unknown change")
 }
 
+// A turned picture's objects are saved as the file shows them.
+func TestObjectsOfATurnedPicture(t *testing.T) {
+	w := here(t, processor).start()
+	job := w.job(401, "cells")
+	job.Turn, job.Read = 1, func() []byte { return wide(t) }
+	_, err := w.Field(job, Change{Do: "find"})
+	require.NoError(t, err)
+	data, err := w.SaveField(job.Key, "a.png", "labels-png", false)
+	require.NoError(t, err)
+	m, err := png.Decode(bytes.NewReader(data))
+	require.NoError(t, err)
+	require.Equal(t, image.Rect(0, 0, 80, 40), m.Bounds())
+	assert.Equal(t, uint16(1), m.(*image.Gray16).Gray16At(4, 35).Y, "what is left above lay left below")
+}
+
 // A first object can be drawn where the finder was not asked.
 func TestAnObjectIsAddedToAnEmptyField(t *testing.T) {
 	w := here(t, processor).start()

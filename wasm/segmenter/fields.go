@@ -20,9 +20,10 @@ func changeField(h *page.Host, m message) error {
 	for _, v := range floatsOf(m.Get("line")) {
 		c.Line = append(c.Line, float64(v))
 	}
-	numbers := m.Get("numbers")
-	for i := range numbers.Length() {
-		c.Numbers = append(c.Numbers, uint16(numbers.Index(i).Int()))
+	if numbers := m.Get("numbers"); numbers.Truthy() {
+		for i := range numbers.Length() {
+			c.Numbers = append(c.Numbers, uint16(numbers.Index(i).Int()))
+		}
 	}
 	if c.Do == "find" {
 		debug.SetGCPercent(mostGarbage)

@@ -318,17 +318,17 @@ func grow(owner, front []int, w int, allowed func(i int) bool) {
 func FromLabels(width, height int, class string, labels []uint16) *Field {
 	f := New(width, height, class)
 	copy(f.Labels, labels)
-	boxes := map[uint16]image.Rectangle{}
+	boxes := make([]image.Rectangle, Most+1)
 	for i, n := range labels {
-		if n > 0 {
-			x, y := i%width, i/width
+		if x, y := i%width, i/width; n > 0 {
 			boxes[n] = boxes[n].Union(image.Rect(x, y, x+1, y+1))
 		}
 	}
 	for n, box := range boxes {
-		f.Objects = append(f.Objects, Object{Number: n, Box: box, By: You})
+		if !box.Empty() {
+			f.Objects = append(f.Objects, Object{Number: uint16(n), Box: box, By: You})
+		}
 	}
-	slices.SortFunc(f.Objects, func(a, b Object) int { return int(a.Number) - int(b.Number) })
 	for _, o := range slices.Clone(f.Objects) {
 		f.Measure(o.Number)
 	}
