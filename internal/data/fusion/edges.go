@@ -217,7 +217,7 @@ func crop[T any](values []T, width int, box image.Rectangle) (inside []T) {
 
 func measure(marks [][]uint8, width int, most float64) [][]float32 {
 	all := make([][]float32, len(marks))
-	InParallel(len(marks), func(m int) { all[m] = Signed(marks[m], width, most) })
+	InParallel(len(marks), func(m int) { all[m] = metric.Signed(marks[m], width, most) })
 	return all
 }
 

@@ -80,7 +80,7 @@ func besideMajority(t *testing.T, name string, set *dataset.Dataset, k int, clas
 		dice["majority"] = append(dice["majority"], 100*overlap(l.truth, most))
 		add("edges", e.Fuse(l.marks, l.Image.Pix, l.Image.W).Map)
 		add("edges everywhere", helping().Fuse(l.marks, l.Image.Pix, l.Image.W).Map)
-		distances := Signed(mask, l.Image.W, 3)
+		distances := metric.Signed(mask, l.Image.W, 3)
 		for pixels, name := range []string{"", "eroded by 1", "eroded by 2"} {
 			if eroded := make([]float64, len(most)); pixels > 0 {
 				for i, d := range distances {

@@ -168,7 +168,7 @@ func TestSignedDistance(t *testing.T) {
 				}
 			}
 			const most = 6.
-			for i, d := range Signed(mark, w, most) {
+			for i, d := range metric.Signed(mark, w, most) {
 				nearest := math.Inf(1)
 				for j, v := range mark {
 					if v != mark[i] {

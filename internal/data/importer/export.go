@@ -125,7 +125,7 @@ func (x *export) cocoCase(c *dataset.Case, picture *imageio.Image, raters [][][]
 func (x *export) coco() error {
 	for r, file := range x.files {
 		for k, class := range x.data.Classes {
-			file.Categories = append(file.Categories, coco.Category{k + 1, class})
+			file.Categories = append(file.Categories, coco.Category{ID: k + 1, Name: class})
 		}
 		slices.SortFunc(file.Images, func(a, b coco.Image) int { return a.ID - b.ID })
 		slices.SortFunc(file.Annotations, func(a, b coco.Annotation) int { return cmp.Or(a.Image-b.Image, a.Category-b.Category) })

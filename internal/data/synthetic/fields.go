@@ -13,7 +13,6 @@ import (
 	"slices"
 
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/instances"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/paint"
@@ -134,7 +133,7 @@ func cut(l *dataset.Loaded) *cutout {
 	if at == 0 {
 		return nil
 	}
-	c.depth = fusion.Signed(votes.Union(), c.w, math.Inf(1))
+	c.depth = metric.Signed(votes.Union(), c.w, math.Inf(1))
 	var ground []float64
 	for i := range c.mask {
 		c.values = append(c.values, float32(l.Image.Pix[3*i]))
@@ -399,7 +398,7 @@ func (f *field) put(c *cutout, x, y int, beside bool) {
 // coreOf is the pixels of a mask that are at least coreDepth of its greatest depth deep, in the
 // piece with the deepest one.
 func coreOf(mask []uint8, w int) (best []int) {
-	depth := fusion.Signed(mask, w, math.Inf(1))
+	depth := metric.Signed(mask, w, math.Inf(1))
 	deepest := slices.Max(depth)
 	for _, piece := range roi.Connected(len(mask), w, true, func(i int) bool { return depth[i] >= coreDepth*deepest }) {
 		if best == nil || slices.ContainsFunc(piece, func(i int) bool { return depth[i] == deepest }) {

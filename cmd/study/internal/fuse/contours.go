@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"mrprism/internal/data/fusion"
+	"mrprism/internal/data/metric"
 )
 
 // Contours fuses outlines. It learns over a data set how far each rater's outline strays, in each
@@ -143,7 +144,7 @@ func newField(im markedImage) *field {
 	f := &field{distances: make([][]float32, len(im.marks)), pixel: 1 / math.Sqrt(float64(len(vote)))}
 	most := math.Sqrt(area / math.Pi)
 	measure := func(mark []uint8) []float32 {
-		d := fusion.Signed(mark, im.width, most)
+		d := metric.Signed(mark, im.width, most)
 		for i := range d {
 			d[i] *= float32(f.pixel)
 		}
