@@ -36,8 +36,8 @@ type FieldSet struct {
 // WriteFields writes a data set folder of fields: many objects, cut out of images that show one
 // each, on ground that goes on as it is around them. Every field has the objects of one source.
 // Fields that a data set holds out (every fifth) have objects that the source holds out, and the
-// others those that it learns from. The classes are the source's and weights.Core; labels/NAME.png numbers
-// the objects (16 bits). The folder must not exist or be empty.
+// others those that it learns from. The classes are the source's and weights.Core. The 16 bits of
+// labels/NAME.png number the objects. The folder must not exist or be empty.
 func WriteFields(ctx context.Context, folder string, s FieldSet) error {
 	var sources []*source
 	for _, from := range s.Sources {
