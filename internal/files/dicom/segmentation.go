@@ -27,8 +27,9 @@ type Segment struct {
 	Corrected bool    // a person corrected it
 }
 
-// Segmentation is a DICOM SEG of a frame of another file, or of the slices of a series. Unless Identity is set, nothing in it
-// names the patient: an archive would find the patient by the source's UIDs, so they become others.
+// Segmentation is a DICOM SEG of a frame of another file, or of the slices of a series. Unless
+// Identity is set, nothing in it names the patient: an archive would find the patient by the
+// source's UIDs, so they become others.
 type Segmentation struct {
 	Source     *Header
 	Series     []*Header // of all slices in their order, the first is Source; nil: of Source alone
