@@ -88,7 +88,10 @@ The JSON also says how far to trust the result:
   device         what computed; "device_why" is why -device auto chose it on a machine without a GPU
 
 Some models first search a whole photograph, and then segment the region around the structure. If they find nothing, or
-the wrong place, give the region by -roi. -roi none segments the whole image at once.
+the wrong place, give the region by -roi. -roi none segments the whole image at once. -roi all finds every object of
+the picture, such as each cell of a field, and numbers them. Its formats are labels-png and csv, or those of -format:
+` + objectsHelp + `STEM.json has "objects": each one's number, centroid x and y, area, perimeter, roundness (4 pi area/perimeter^2),
+disagreement, doubt, whether the border cuts it, and by whom it is.
 
 Weights whose configuration ends in -evidence take marks: what a rater, or "you", has drawn on the photograph. Give each as
 -evidence RATER=FILE, with several classes RATER/CLASS=FILE. FILE is a PNG as large as the photograph, with 255 inside,
