@@ -24,7 +24,7 @@ const Policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connec
 	"require-trusted-types-for 'script'; trusted-types mrprism; webrtc 'block'"
 
 // Folders have the page's sources, the first one those that belong to no task.
-var Folders = []string{".", "page", "review", "draw", "study", "learn", "worker", "words", "field"}
+var Folders = []string{".", "page", "review", "draw", "study", "learn", "worker", "words", "field", "series"}
 
 var elsewhere, comment = regexp.MustCompile(`"\.\./[a-z]+/([^"/]+\.js)"`), regexp.MustCompile(`(?m)^[ \t]*//.*$`)
 

@@ -36,7 +36,7 @@ var programs = []struct {
 }{
 	{[]string{"internal/files/imageio", "internal/files/dicom", "internal/files/tiff", "internal/files/nifti", "internal/files/codec"},
 		[]string{damagedFile, sentence}},
-	{[]string{"internal/page", "internal/segment", "internal/output/masks", "wasm/segmenter", "model/errors.go"}, []string{sentence, asItIs}},
+	{[]string{"internal/page", "internal/segment", "internal/output/masks", "internal/files/series", "wasm/segmenter", "model/errors.go"}, []string{sentence, asItIs}},
 	{[]string{"model/config.go", "model/method.go", "model/precision.go"}, []string{ofFile, sentence}},
 	{[]string{"weights/header.go", "weights/safetensors.go", "weights/metadata.go", "weights/verify.go", "weights/match.go", "weights/trust.go", "weights/certificate.go",
 		"weights/dtype.go"}, []string{ofFile, sentence}},
@@ -53,16 +53,15 @@ var formsOf = map[string][]string{
 
 // unshown are texts that the page does not show in English, and why.
 var unshown = map[string]*regexp.Regexp{
-	"kinds of errors, for programs":        regexp.MustCompile(`^(not an image|image too large|damaged image|unsupported image|not a mark|not enough pixel data)$`),
-	"a name for errors":                    regexp.MustCompile(`^the mask$`),
-	"who writes weights":                   regexp.MustCompile(`can be written$|has the (shape|unknown element type)|is used twice or reserved$|is not UTF-8$|already quantized|that f16 can hold$`),
-	"nifti.Read, which imports sets":       regexp.MustCompile(`no NIfTI file$|more than 3 axes|its %d values are too many|its value %d is|^its affine %v has|^a (voxel|pixel) along (its )?axis|^it is moved by|^%q is no affine`),
-	"tiff.Values, which reads maps":        regexp.MustCompile(`save one map a file$|pixels are too many|^numbers in colours`),
-	"names of models":                      regexp.MustCompile(`^mean of %d models|your own weights|weights of this server`),
-	"files, which are English":             regexp.MustCompile(`corrected by hand$|^(mask|guess|as the experts) of|^at least %d of|^Optic disc$|^Source image for`),
-	"weights.Load, which reads paths":      regexp.MustCompile(`^no usable weights file$|^there is no such file$|this program has no shipped models|the shipped models are %s$`),
-	"series, which the page does not make": regexp.MustCompile(`^it is in colour$|^its (frames|pages) (follow|are)|along a fourth axis|are no volumes in ml`),
-	"for programs: what a format holds":    regexp.MustCompile(`^(probability|probabilities|masks|outlines)\b`),
+	"kinds of errors, for programs":     regexp.MustCompile(`^(not an image|image too large|damaged image|unsupported image|not a mark|not enough pixel data)$`),
+	"a name for errors":                 regexp.MustCompile(`^the mask$`),
+	"who writes weights":                regexp.MustCompile(`can be written$|has the (shape|unknown element type)|is used twice or reserved$|is not UTF-8$|already quantized|that f16 can hold$`),
+	"nifti.Read, which imports sets":    regexp.MustCompile(`no NIfTI file$|more than 3 axes|its %d values are too many|its value %d is|^its affine %v has|^a (voxel|pixel) along (its )?axis|^it is moved by|^%q is no affine`),
+	"tiff.Values, which reads maps":     regexp.MustCompile(`save one map a file$|pixels are too many|^numbers in colours`),
+	"names of models":                   regexp.MustCompile(`^mean of %d models|your own weights|weights of this server`),
+	"files, which are English":          regexp.MustCompile(`corrected by hand$|^(mask|guess|as the experts) of|^at least %d of|^Optic disc$|^Source image for`),
+	"weights.Load, which reads paths":   regexp.MustCompile(`^no usable weights file$|^there is no such file$|this program has no shipped models|the shipped models are %s$`),
+	"for programs: what a format holds": regexp.MustCompile(`^(probability|probabilities|masks|outlines)\b`),
 }
 
 // native are files of these folders that read paths or open devices for programs: the page does

@@ -70,6 +70,7 @@ type Host struct {
 	results  recent[*Segmented]
 	passing  recent[*Segmented] // the last of Job.Passing
 	fields   recent[*instances.History]
+	stack    *stack // nil: the list is no series
 }
 
 // New opens a device and returns a host that computes with it.
@@ -119,6 +120,7 @@ type Job struct {
 	Read    func() []byte      // reads the file; nil: the host should have the picture
 	Turn    int                // quarter turns clockwise after decoding, 0 to 3
 	Slice   int                // of the file, from 1; 0: as imageio.DecodeSlice chooses
+	Part    int                // the file's number in the host's series, from 1; 0: it is none of it
 	Model   string             // the name of a shipped model, or of one that OpenWeights opened
 	Options segment.Options    // Progress is told every stage
 	Marks   []segment.MarkFile // evidence in files, beside that of Options
@@ -188,6 +190,9 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 		return nil, fmt.Errorf("%s: %w", job.Name, err)
 	}
 	made := &Segmented{r, h.engines.model}
+	if err := h.stack.add(job.Part, made); err != nil {
+		return nil, err
+	}
 	h.results.drop(job.Replaces)
 	if job.Passing {
 		h.passing.add(job.Request, made)
@@ -244,11 +249,14 @@ func (h *Host) picture(job *Job, tell func(string, int, int)) (*imageio.Image, e
 	if img, ok := h.pictures.find(job.Key); ok {
 		return img, nil
 	}
-	if job.Read == nil {
-		return nil, Fault{"image", job.Name + " is no longer in memory.", "Open it again."}
-	}
 	tell("decode", 0, 0)
-	img, err := imageio.DecodeSlice(job.Name, job.Read(), job.Slice)
+	var img *imageio.Image
+	var err error
+	if job.Read == nil {
+		img, err = h.stack.read(job)
+	} else {
+		img, err = imageio.DecodeSlice(job.Name, job.Read(), job.Slice)
+	}
 	if err != nil {
 		return nil, err
 	}

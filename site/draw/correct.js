@@ -66,7 +66,8 @@ export class Stroke {
   // correction is the drawing so far. It shares its tiles with the stroke, which goes on. fresh are
   // the numbers of the tiles that this stroke has touched.
   get correction() {
-    return { ...this.#of, tiles: this.#tiles, fresh: this.#own, bytes: this.#own.size * AREA };
+    const own = { tiles: this.#tiles, fresh: this.#own, bytes: this.#own.size * AREA };
+    return { ...this.#of, filled: false, ...own }; // what a person draws on is confirmed
   }
   get drawn() {
     return this.#own.size > 0;

@@ -27,6 +27,7 @@ import { keepModels, keepOffline } from "./versions.js";
 import { draw } from "./view.js";
 import { watchFolder } from "./watch.js";
 import { Work, narrow } from "../review/work.js";
+import { seriesIn } from "../review/worklist.js";
 
 const TEXT = "textarea, input:not([type=range], [type=checkbox], [type=radio])"; // keys write into these
 const MODEL_DELAY = 300; // ms without a change in the list of models: arrow keys step through it
@@ -90,6 +91,7 @@ const effects = [
   [(s) => s.field?.wish, ending((wish, signal) => void cells.ask(wish, signal))],
   [(s) => s.result?.findsMany, getCells],
   [(s) => cells && s, (s) => void cells.draw(s)],
+  [(s) => series && s, (s) => void series.draw(s)],
   [
     (s) => (s.placing ? square : s.editing ? pen : s.measuring ? ruler : fieldOf(s) ? cells : null),
     hold,
@@ -141,6 +143,20 @@ function getCells() {
     send({ type: "set" });
   }, fail);
 }
+// allSlices gets the module of series, and makes the list that of one.
+let series = null;
+$("series-all").onclick = async () => {
+  const { worklist, picture, image } = state;
+  try {
+    await learn(language, "series");
+    const { Series } = await wanted("series.js", "strip.js");
+    series ??= new Series(now, send, segmenter, told);
+    await series.begin(seriesIn(state), !narrow());
+    if (!worklist && state.worklist) work.shrink(picture, image);
+  } catch (error) {
+    fail(error);
+  }
+};
 function showTools() {
   ($("reading") ?? $("correct")).scrollIntoView({ block: "start" });
   $("stage").focus();

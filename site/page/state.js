@@ -205,6 +205,36 @@ const handlers = {
     const now = { ...s, worklist: list };
     return show ? wants(now, (pictures.find(({ refused }) => !refused) ?? pictures[0]).key) : now;
   },
+  // serial makes the list that of a series (worklist.js).
+  serial(s, { pictures, series, open }) {
+    const { picture } = subject(s),
+      list = s.worklist ?? lists.sliced(lists.added(null, [picture], open), picture, s.image ?? {}),
+      worklist = lists.serial(list, pictures, series);
+    return wants({ ...s, worklist }, worklist.at);
+  },
+  // fill draws corrections on lines, { key, corrections, result } each: a step of each line.
+  fill(s, { fills, status }) {
+    let now = { ...s, status };
+    for (const { key, corrections: made, result } of fills) {
+      const line = s.worklist.lines.find((one) => one.key === key),
+        { picture, corrections } = line,
+        { roi, weights, evidence } = line.result.asked,
+        here = picture === s.picture && s.result,
+        then = here ? moment(s) : { corrections, roi, weights, evidence },
+        drawn = made.reduce(replaced, then.corrections),
+        bytes = made.reduce((sum, one) => sum + one.bytes, 0),
+        { model } = line.result,
+        past = s.histories.find((one) => one.picture === picture && one.model === model),
+        history = remember(here ? s.history : (past?.history ?? noHistory), then, bytes);
+      if (here) now = { ...now, corrections: drawn, history };
+      else
+        now = {
+          ...lined(now, line, { corrections: drawn, result, review: "" }),
+          histories: left(now.histories, { picture, model, history }),
+        };
+    }
+    return now;
+  },
   // press requests an act (decide, step, pick, edit) by a key or a button. The act follows at once,
   // or as soon as its image is seen.
   press: (s, { act }) => pressed(s.waiting.length ? s : mended(s, UNDECIDED), act),

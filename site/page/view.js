@@ -17,7 +17,7 @@ import { drawSession, drawWorklist } from "../review/workview.js";
 import { fieldOf, subject } from "./history.js";
 import { canRecalibrate, canRedo, canUndo, stageText, steers, weighed, whoMarks } from "./state.js";
 import { YOU } from "../draw/correct.js";
-import { sliceText } from "../review/worklist.js";
+import { seriesIn, sliceText } from "../review/worklist.js";
 
 // draw draws the parts of the page that depend on something that changed since the state before,
 // {} at first.
@@ -41,6 +41,7 @@ const parts = [
   [drawWorklist, "worklist", "job", "result", "waiting"],
   [drawSession, "session", "worklist", "result"],
   [drawPhotograph, "image"],
+  [drawSeriesOffer, "image", "worklist", "job"],
   [drawResult, "result"],
   [drawLook, "look", "image"],
   [drawFigures, "measured", "known"],
@@ -190,6 +191,12 @@ function drawKept({ kept, keepAll, unkept, models }) {
 }
 
 // ---- the photograph and its result ----
+
+function drawSeriesOffer(s) {
+  const what = seriesIn(s);
+  show(what, "series-offer");
+  write("series-all", t(what === "files" ? "As one series" : "All slices"));
+}
 
 function drawPhotograph({ picture, image }, before, stage) {
   show(image, "tools", "opened", "region");

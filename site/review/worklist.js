@@ -24,7 +24,8 @@ const UNSEEN = {
 };
 // newList is a list without lines. text and sort are what the person filters and sorts by, onward
 // says that a decision shows the next image. id, by and study are the session's: by is who works on
-// it. measuring says that masks of a session's file are held against its figures: tables wait.
+// it. series is { name, step, gaps } if the lines are the slices of a series, in its order: step is
+// mm between them or 0, and gaps are texts. measuring says that masks of a session's file are held against its figures: tables wait.
 export const newList = {
   lines: NOTHING,
   at: 0,
@@ -39,6 +40,7 @@ export const newList = {
   by: "",
   id: "",
   study: null,
+  series: null,
   task: null,
   saving: "",
   saved: 0,
@@ -58,7 +60,7 @@ export const lineOf = (picture) => ({
 // bar.
 export function added(list, pictures, open) {
   const lines = pictures.map(lineOf);
-  if (list) return { ...list, lines: [...list.lines, ...lines] };
+  if (list) return { ...list, series: null, lines: [...list.lines, ...lines] };
   return { ...newList, lines, at: lines[0].key, open };
 }
 
@@ -222,6 +224,41 @@ export function sliceLine({ lines }, { blob, slice, turn }, before, worked) {
     free.find(({ picture }) => picture === before) ??
     free[0]
   );
+}
+
+// byHand says whether a person drew a correction of a line, or has accepted what was filled in
+// between such lines (series.js), and handOf what to say of the line's corrections.
+export const byHand = ({ review }, { filled }) => !filled || review === "accepted";
+export const handOf = (line) =>
+  line.corrections.some((one) => byHand(line, one))
+    ? "corrected"
+    : line.corrections.length
+      ? "filled in"
+      : "";
+
+// seriesIn says what could become a series: "file", the slices of the file on the stage, "files",
+// the list's DICOM files of one frame each, or "".
+export function seriesIn({ worklist, image, picture, job }) {
+  const lines = worklist?.lines ?? [],
+    of = lines.map(({ result }) => result).filter(Boolean);
+  if (!image || worklist?.series || worklist?.study || (job && job.picture !== picture)) return "";
+  if (lines.some((line) => line.picture.missing)) return "";
+  if (image.slices > 1)
+    return lines.every((line) => line.picture.blob === picture.blob) ? "file" : "";
+  const dicom = ({ formats, lacks }) => Boolean(lacks) || formats?.includes("dicom-seg");
+  return lines.length > 1 && of.length && of.every(dicom) ? "files" : "";
+}
+// serial is the list of a series, with a line for each picture. Pictures of lines keep them.
+export function serial(list, pictures, series) {
+  const lines = pictures.map((picture) => {
+    const { blob, slice } = picture,
+      is = (one) => one.picture.blob === blob && (!slice || sliceOf(one) === slice),
+      known = list.lines.find(is),
+      slices = slice ? pictures.length : undefined;
+    return known ?? { ...lineOf(picture), slice: slice || undefined, slices };
+  });
+  const { key } = lines.find((line) => line.key === list.at) ?? lines[0];
+  return { ...list, lines, series, at: key, sort: "", text: "", toReview: false };
 }
 
 // sliceText says which picture of how many in its file an image is, or is "".

@@ -14,6 +14,7 @@ import {
   shownLines,
   sliceText,
   stateOf,
+  handOf,
   toReview,
 } from "./worklist.js";
 
@@ -154,7 +155,7 @@ function drawLine(line, state, study) {
   else if (main) fact(main.word === "trusted" ? "" : "doubted", t(main.word));
   if (!study && result?.fromFile) fact("", t("from a file"));
   fact("", sliceText(line));
-  if (corrections.length) fact("", t(study ? "drawn" : "corrected"));
+  if (corrections.length) fact("", t(study ? "drawn" : handOf(line)));
   fact("", picture.missing && t("not attached"));
   fact("doubted", rivals?.length && t("two versions"));
   fact("why", error && !picture.missing && t(error.message).replace(`${name}: `, ""));

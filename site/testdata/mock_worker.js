@@ -207,6 +207,59 @@ function thumbOf(canvas) {
   };
 }
 
+// The series of the page: { files, order, drawn }, where order are numbers of files, from 0.
+let series = null;
+// ofSeries is the answer to "series". Files whose names say "mixed" are of two series.
+function ofSeries(data) {
+  const n = series?.order.length;
+  if (data.do === "open") {
+    const { files } = data,
+      one = files.length === 1,
+      order = one ? Array(12).fill(0) : [...files.keys()].reverse(); // as they lie, not as they are named
+    if (data.files.some(({ name }) => name.includes("mixed")))
+      return {
+        type: "error",
+        code: "series",
+        message:
+          "series has more than one size: [4 3] (2 slices, as a) and [8 6] (1 slices, as b); keep one in a folder of its own.",
+        next: "One by one, its pictures can be segmented all the same.",
+      };
+    series = { files, order, drawn: new Map(), added: order.map(() => false) };
+    const slices = order.map((part, i) => ({ part, slice: one ? i + 1 : 1, position: 2 * i })),
+      gaps = files[0].name.includes("gap")
+        ? ["4 mm between slice number 2 and slice number 3, and elsewhere 2 mm"]
+        : [];
+    return { type: "series", said: { slices, step: 2, gaps } };
+  }
+  if (data.do === "measure") {
+    const structures = shape.levels.classes.map((name) => ({
+        class: name,
+        ml: 1.234,
+        low: 1.1,
+        high: 1.4,
+      })),
+      lack = series.added.filter((is) => !is).length,
+      withheld = lack ? `${lack} of ${n} slices are not computed: there are no volumes in ml.` : "";
+    for (const one of withheld ? structures : []) one.ml = null;
+    return { type: "series", said: { volumes: { structures, withheld }, added: series.added } };
+  }
+  if (data.do === "draw") {
+    if (data.mask) series.drawn.set(`${data.index} ${data.class}`, data.mask);
+    else series.drawn.delete(`${data.index} ${data.class}`);
+    return { type: "series" };
+  }
+  if (data.do === "fill")
+    // each slice gets the mask of the first
+    return {
+      type: "series",
+      masks: Array.from({ length: data.to - data.from - 1 }, () =>
+        series.drawn.get(`${data.from} ${data.class}`),
+      ),
+    };
+  const text = JSON.stringify({ ...data, drawn: [...series.drawn.keys()], added: series.added });
+  return { type: "series", bytes: new TextEncoder().encode(text) };
+}
+
 // It answers one message after the other, as the real worker does, and hears "cancel" at once.
 // After a crash each message fails, as in wasm_exec.js.
 let turn = Promise.resolve(),
@@ -235,6 +288,9 @@ async function work(data) {
       type: "recognise",
       are: data.heads.map((head) => new Uint8Array(head)[0] === 0x89),
     });
+  if (data.type === "series") return answer(ofSeries(data));
+  if (data.part && !data.blob && data.key !== current?.key)
+    data.blob = await series.files[data.part - 1].blob.arrayBuffer();
   if (data.type === "prepare") return answer({ type: "prepare" });
   if (data.type === "weights") return answer({ type: "weights", name: "own-1", title: data.name });
   if (data.type === "saveField")
@@ -397,6 +453,10 @@ async function work(data) {
       const [x, y, square] = data.roi.split(",").map(Number);
       roi = { x, y, side: square, whole: false };
     }
+    if (data.part)
+      series.added[
+        series.files.length > 1 ? series.order.indexOf(data.part - 1) : picture.slice - 1
+      ] = true;
     results.set(data.request, {
       width,
       height,

@@ -68,6 +68,8 @@ export class Segmenter extends EventTarget {
   #imageSent = 0;
   #images = 0;
   #own = new Map();
+  #series = null; // { name, files, parts }: parts are the files' numbers, from 1, by Blob
+  #seriesSent = false;
   #ownSent = new Set();
   #zipped = Promise.resolve();
   #silent = 0;
@@ -124,6 +126,7 @@ export class Segmenter extends EventTarget {
     this.#compiled = false;
     this.#imageSent = 0;
     this.#ownSent.clear();
+    this.#seriesSent = false;
     this.ready = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
@@ -231,14 +234,18 @@ export class Segmenter extends EventTarget {
     await this.ready;
     const { key, name, slice, turn } = picture,
       [wantImage, wantThumb] = [Boolean(hooks.image), Boolean(hooks.thumb)],
-      blob = this.#imageSent === key ? null : await read(picture.blob, name, "image");
+      part = this.#series?.parts.get(picture.blob) ?? 0;
+    if (part && !this.#seriesSent) await this.openSeries(this.#series.name, this.#series.files);
+    // The worker reads slices of its series itself: a volume comes into memory once.
+    const its = part && (slice || this.#series.parts.size > 1),
+      blob = its || this.#imageSent === key ? null : await read(picture.blob, name, "image");
     if (hooks.signal?.aborted) throw cancelled();
     this.#imageSent = key;
     // A request that ends early may not have decoded the picture.
     const unsent = () => {
       if (this.#imageSent === key) this.#imageSent = 0;
     };
-    const asked = { key, blob, name, slice, turn, wantImage, wantThumb, ...message };
+    const asked = { key, blob, name, slice, part, turn, wantImage, wantThumb, ...message };
     return this.#ask(asked, blob ? [blob] : [], hooks, unsent);
   }
   // askDrawn asks about a result with corrections of its masks.
@@ -337,6 +344,20 @@ export class Segmenter extends EventTarget {
     const image = (made) => (decoded = made);
     await this.#askPicture(picture, { type: "picture" }, { image });
     return decoded;
+  }
+
+  // openSeries orders the slices of files, each { name, blob }, and resolves to { slices, step, gaps
+  // }: slices are { part, slice, position }, with the number of the file and that in the file.
+  async openSeries(name, files) {
+    const sent = files.map(({ name, blob }) => ({ name, blob: blob.blob ?? blob })), // Claimed
+      { said } = await this.#ask({ type: "series", do: "open", name, files: sent });
+    this.#series = { name, files, parts: new Map(files.map(({ blob }, i) => [blob, i + 1])) };
+    this.#seriesSent = true;
+    return said;
+  }
+  // ofSeries asks about the masks of the series (wasm/segmenter/main.go).
+  ofSeries(message) {
+    return this.#ask({ type: "series", ...message });
   }
 
   // show resolves to a map of a result in the form that type names. "map" is the whole map: {

@@ -29,6 +29,10 @@
 //	field    key, blob, name, turn and slice as in segment, model, do (page.Change), numbers (list),
 //	         line (Float32Array): finds the objects of a picture, or changes them
 //	saveField key, name, format (a name of package objects), semicolons: the objects as a file
+//	series   do: "open" with name and files (list of { name, blob: Blob }) orders slices, of which
+//	         "segment" and "picture" then have part, a file's number from 1; "draw" with index, class
+//	         and mask (of drawn in save, or null), "fill" with class, from and to (masks.Between),
+//	         "measure", and "save" with format, classes and identity are about the masks of all
 //	correct  blob (the PNG of a mask), mask (what a person drew on it), turn (quarter turns before
 //	         they drew): the PNG of the corrected mask
 //	table    records, the JSON of sheet.Records, semicolons: the bytes of a CSV
@@ -40,8 +44,8 @@
 //	ping     asks for "alive"
 //
 // Messages out: ready, adapter, progress, image, thumb, result, picture, weights, prepare, map,
-// view, field, saveField, save, clinical, correct, table, zip, error (code, message, next), and
-// alive: the answer to "ping", sent also in the middle of computations that answer nothing.
+// view, field, saveField, series, save, clinical, correct, table, zip, error (code, message, next),
+// and alive: the answer to "ping", sent also in the middle of computations that answer nothing.
 package main
 
 import (

@@ -106,6 +106,8 @@ func answer(h *page.Host, m message) {
 		err = changeField(h, m)
 	case "saveField":
 		err = saveField(h, m)
+	case "series":
+		err = changeSeries(h, m)
 	case "clinical":
 		err = readClinically(h, m)
 	default:
@@ -120,7 +122,7 @@ func answer(h *page.Host, m message) {
 func (m message) job() page.Job {
 	return page.Job{
 		Request: m.number("request"), Key: m.number("key"), Name: m.text("name"), Read: m.file(), Slice: max(0, m.number("slice")),
-		Turn:    max(0, m.number("turn")) % 4,
+		Turn: max(0, m.number("turn")) % 4, Part: max(0, m.number("part")),
 		Options: segment.Options{Progress: m.tell},
 	}
 }
@@ -204,11 +206,7 @@ func openWeights(h *page.Host, m message) error {
 // saveFile answers "save".
 func saveFile(h *page.Host, m message) error {
 	file := page.File{Format: m.text("format"), Reader: max(0, m.number("reader")), I: m.number("i"), Identity: m.Get("identity").Bool()}
-	classes := m.Get("classes")
-	for i := range classes.Length() {
-		file.Classes = append(file.Classes, classes.Index(i).Int())
-	}
-	file.Drawn = m.drawn()
+	file.Classes, file.Drawn = numbersOf(m.Get("classes")), m.drawn()
 	data, err := h.Save(m.number("id"), file)
 	if err == nil {
 		m.replyBytes("save", data)

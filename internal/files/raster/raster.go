@@ -15,6 +15,7 @@ type Frame struct {
 	Body        bool       // of a TIFF: Spacing is that of what is pictured, and not of a print
 	Slice       int        // the picture's number in the file, from 1
 	Slices      int        // pictures in the file
+	Step        float64    // of a TIFF: mm from a picture to the next one; 0 if unknown
 	Memory      int64      // bytes, the peak of Decode, the file not counted
 	Full        bool       // 16-bit samples use all bits
 	Inverted    bool       // low 16-bit samples are white

@@ -47,10 +47,11 @@ type Slice struct {
 	Position float64 // mm along the normal; 0 where Step is 0
 	Header   any     // as imageio.Image.Header
 
-	file          int
-	size          [2]int // pixels
-	series, space string // UIDs
-	placed        bool   // as dicom.Header.Place, which has the steps and the origin
+	File          int     // its place in the files of New
+	size          [2]int  // pixels
+	step          float64 // mm to the next one, as a TIFF says; 0: not said
+	series, space string  // UIDs
+	placed        bool    // as dicom.Header.Place, which has the steps and the origin
 	right, down   [3]float64
 	origin        [3]float64
 }
@@ -72,11 +73,11 @@ func New(name string, files []File) (*Series, error) {
 			}
 			switch pictures = info.Slices; {
 			case pictures > 1 && len(files) > 1:
-				return nil, fmt.Errorf("%s has %d frames, and a folder's series has one a file; name the file by itself", f.Name, pictures)
+				return nil, fmt.Errorf("%s has %d frames, and a folder's series has one a file; take that file alone", f.Name, pictures)
 			case info.Apart != "" && (pictures > 1 || len(files) > 1):
-				return nil, fmt.Errorf("%s makes no volume: %s; name single pictures by -slice N", f.Name, info.Apart)
+				return nil, fmt.Errorf("%s makes no volume: %s; take its pictures one by one", f.Name, info.Apart)
 			}
-			one := Slice{Name: f.Name, Number: n, Header: info.Header, file: i, size: [2]int{info.W, info.H}} // not info, which keeps the content
+			one := Slice{Name: f.Name, Number: n, Header: info.Header, File: i, step: info.Step, size: [2]int{info.W, info.H}} // not info, which keeps the content
 			if h, ok := info.Header.(*dicom.Header); ok {
 				one.series, one.space = h.Series(), h.Space()
 				one.right, one.down, _, one.origin, one.placed = h.Place()
@@ -105,7 +106,7 @@ func (s *Series) Read(i int) (m *imageio.Image, err error) {
 		m, err = s.decode(one.Number)
 	} else {
 		var data []byte
-		if data, err = s.files[one.file].Read(); err == nil {
+		if data, err = s.files[one.File].Read(); err == nil {
 			m, err = imageio.Decode(one.Name, data)
 		}
 	}
@@ -180,21 +181,24 @@ func (s *Series) called(one Slice) string {
 	if len(s.files) > 1 {
 		return filepath.Base(one.Name)
 	}
-	return fmt.Sprintf("slice %d", one.Number)
+	return fmt.Sprintf("slice number %d", one.Number)
 }
 
 // order sorts the slices by their places, and finds steps and gaps.
 func (s *Series) order() error {
 	first, all := s.Slices[0], s.Slices
+	s.Step = first.step
 	if g, ok := first.Header.(*nifti.Geometry); ok {
 		s.Step = g.Step()
+	}
+	if s.Step > 0 {
 		for i := range all {
 			all[i].Position = float64(i) * s.Step
 		}
 	}
 	if slices.ContainsFunc(all, func(one Slice) bool { return !one.placed }) && len(s.files) > 1 {
 		return fmt.Errorf("%s: the files do not say where their slices lie (Image Position, Image Orientation, Pixel Spacing, Frame of Reference UID); "+
-			"export them again from where they came from, or leave -slice all out", s.Name)
+			"export them again from where they came from, or take them one by one", s.Name)
 	} else if !first.placed || len(all) == 1 {
 		return nil
 	}

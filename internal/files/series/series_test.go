@@ -98,6 +98,32 @@ func TestGaps(t *testing.T) {
 	}
 }
 
+// A TIFF has the step that ImageJ or OME says.
+func TestStepsOfMicroscopes(t *testing.T) {
+	page := make([]byte, 12)
+	for about, want := range map[string][3]float64{
+		"ImageJ=1.53t\nimages=3\nslices=3\nunit=micron\nspacing=2.5\n":            {2e-5, 2e-5, 0.0025},
+		"ImageJ=1.53t\nimages=3\nslices=3\nunit=\\u00B5m\nspacing=-2.5\nloop=0\n": {2e-5, 2e-5, 0.0025},
+		"ImageJ=1.53t\nimages=3\nslices=3\nunit=mm\nspacing=2.5":                  {0.02, 0.02, 2.5},
+		"ImageJ=1.53t\nimages=3\nslices=3\nspacing=2.5\n":                         {},
+		"ImageJ=1.53t\nimages=3\nslices=3\nunit=pixel\nspacing=2.5\n":             {},
+		"ImageJ=1.53t\nimages=3\nslices=3\nunit=mm\n":                             {0.02, 0.02, 0},
+		"unit=mm\nspacing=2.5\n":                                                  {},
+		`<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06"><Pixels PhysicalSizeX="0.5" PhysicalSizeY="0.25" PhysicalSizeZ="2" SizeZ="3"/></OME>`: {0.0005, 0.00025, 0.002},
+		`<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06"><Pixels PhysicalSizeX="0.5" PhysicalSizeY="0.25" SizeZ="3"/></OME>`:                   {0.0005, 0.00025, 0},
+	} {
+		data, err := tiff.Encode(4, 3, [2]float64{0.2, 0.2}, []tiff.Page{{About: about, Levels: page}, {Levels: page}, {Levels: page}})
+		require.NoError(t, err)
+		s, err := New("scan", whole(data, nil))
+		require.NoError(t, err, about)
+		m, err := s.Read(1)
+		require.NoError(t, err)
+		size := m.PixelSize()
+		assert.InDeltaSlice(t, want[:], []float64{size[0], size[1], s.Step}, 1e-9, about)
+		assert.InDelta(t, 2*want[2], s.Slices[2].Position, 1e-9)
+	}
+}
+
 // A sheared volume has the step along the normal.
 func TestShearedVolumes(t *testing.T) {
 	plane := func(int) []byte { return make([]byte, 12) }
@@ -146,18 +172,18 @@ func TestBadSeries(t *testing.T) {
 		},
 		"scan: b and c lie at one place, 2 mm; leave one of them out":                                                              {part("a", 0, nil), part("b", 2, nil), part("c", 2, nil), part("d", 4, nil)},
 		"scan has 2 slices at each of 2 places, such as one for each time or echo (a, b); keep one of each in a folder of its own": {part("a", 0, nil), part("b", 0, nil), part("c", 2, nil), part("d", 2, nil)},
-		"scan has 2 slices at each of 2 places, such as one for each time or echo (slice 1, slice 3); keep one of each in a folder of its own": {
+		"scan has 2 slices at each of 2 places, such as one for each time or echo (slice number 1, slice number 3); keep one of each in a folder of its own": {
 			part("scan", 0, nil, 2, 0, 2),
 		},
-		"scan: the files do not say where their slices lie (Image Position, Image Orientation, Pixel Spacing, Frame of Reference UID); export them again from where they came from, or leave -slice all out": {
+		"scan: the files do not say where their slices lie (Image Position, Image Orientation, Pixel Spacing, Frame of Reference UID); export them again from where they came from, or take them one by one": {
 			part("a", 0, nil), part("b", 2, with(position, "")),
 		},
-		"b has 2 frames, and a folder's series has one a file; name the file by itself":                                            {part("a", 0, nil), part("b", 2, nil, 4)},
-		"scan makes no volume: its frames follow each other in time; name single pictures by -slice N":                             {part("scan", 0, map[uint32]string{frameTime: "40", frames: "2", position: ""})},
-		"scan makes no volume: it has 2 volumes along a fourth axis, such as time; name single pictures by -slice N":               whole(film, nil),
-		"scan makes no volume: it is in colour; name single pictures by -slice N":                                                  whole(colours, nil),
-		"rgb makes no volume: it is in colour; name single pictures by -slice N":                                                   {{"rgb", func() ([]byte, error) { return rgb, nil }}, part("b", 0, nil)},
-		"scan makes no volume: its pages are times or channels; name single pictures by -slice N":                                  whole(hyper, nil),
+		"b has 2 frames, and a folder's series has one a file; take that file alone":                                               {part("a", 0, nil), part("b", 2, nil, 4)},
+		"scan makes no volume: its frames follow each other in time; take its pictures one by one":                                 {part("scan", 0, map[uint32]string{frameTime: "40", frames: "2", position: ""})},
+		"scan makes no volume: it has 2 volumes along a fourth axis, such as time; take its pictures one by one":                   whole(film, nil),
+		"scan makes no volume: it is in colour; take its pictures one by one":                                                      whole(colours, nil),
+		"rgb makes no volume: it is in colour; take its pictures one by one":                                                       {{"rgb", func() ([]byte, error) { return rgb, nil }}, part("b", 0, nil)},
+		"scan makes no volume: its pages are times or channels; take its pictures one by one":                                      whole(hyper, nil),
 		"scan: this is a text file, not an image, whatever its name says; open a PNG, JPEG, TIFF, BMP, WebP, DICOM or NIfTI image": whole([]byte("text"), nil),
 	} {
 		_, err := New("scan", files)

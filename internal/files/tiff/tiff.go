@@ -83,13 +83,17 @@ func Open(data []byte, page int, jpeg raster.JPEG) (*raster.Frame, error) {
 		return &raster.Frame{W: p.w, H: p.h, Orientation: 1, Slice: page, Slices: slices}, nil
 	}
 	p.jpeg = jpeg
-	physical, body := microscope(f.entries(pages[0].table)[tagDescription].bytes)
-	if body {
-		p.spacing = physical
+	about := f.entries(pages[0].table)[tagDescription].bytes
+	physical, body := microscope(about)
+	if unit, step := imagej(about); body {
+		p.spacing = [2]float64(physical[:2])
+	} else if unit > 0 { // of a file of ImageJ the resolution is no printer's
+		p.spacing = [2]float64{f.perMillimetre(d[tagXResolution], unit), f.perMillimetre(d[tagYResolution], unit)}
+		physical[2], body = step, true
 	}
 	return &raster.Frame{
-		W: p.w, H: p.h, Orientation: p.orientation, Spacing: p.spacing, Body: body, Slice: page, Slices: slices,
-		Memory: p.memory(), Least: p.least(), Full: p.bits < 16, Inverted: p.photometric == whiteIsZero, Decode: p.decode, Apart: p.apart(f.entries(pages[0].table)[tagDescription].bytes),
+		W: p.w, H: p.h, Orientation: p.orientation, Spacing: p.spacing, Body: body, Slice: page, Slices: slices, Step: physical[2],
+		Memory: p.memory(), Least: p.least(), Full: p.bits < 16, Inverted: p.photometric == whiteIsZero, Decode: p.decode, Apart: p.apart(about),
 	}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"mrprism/internal/files/dicom"
 	"mrprism/internal/files/imageio"
@@ -25,11 +26,13 @@ type Solid struct {
 	mask    bool // no format wants probabilities
 }
 
-// layer is what is known of a slice.
+// layer is what is known of a slice. Its maps have the orientation before the picture's turns.
 type layer struct {
-	picture imageio.Image // without pixels
+	picture imageio.Image // without pixels; empty: the slice has not been added
 	levels  [][][]byte    // (readers, K): deflated (H, W); nil: there is no map
 	areas   [][]int       // (1 + M, K): pixels of the mask, then of the raters' or levels' masks
+	drawn   [][]byte      // by class: deflated (H, W) of what a person drew; nil: nothing
+	hand    []int         // by class: pixels of the mask with it
 }
 
 // NewSolid begins a solid of the classes of a model. Those of the formats that are Joined can be
@@ -44,8 +47,8 @@ func NewSolid(s *series.Series, readers []Reader, classes []string, formats []Fo
 	return out
 }
 
-// Add adds the maps of slice i of Series.Slices. Slices may be added in any order, also at the same
-// time.
+// Add adds the maps of slice i of Series.Slices, in place of earlier ones and of what a person drew
+// on them. Slices may be added in any order, also at the same time.
 func (s *Solid) Add(i int, r *segment.Maps) error {
 	one := layer{picture: r.Picture}
 	within, _, _ := r.Within()
@@ -66,10 +69,6 @@ func (s *Solid) Add(i int, r *segment.Maps) error {
 		}
 		one.areas = append(one.areas, areas)
 	}
-	z, err := flate.NewWriter(nil, flate.BestSpeed)
-	if err != nil {
-		return err
-	}
 	for _, by := range s.readers {
 		all := make([][]byte, len(s.classes))
 		for c := range s.classes {
@@ -80,11 +79,7 @@ func (s *Solid) Add(i int, r *segment.Maps) error {
 			if err != nil {
 				return err
 			}
-			var packed bytes.Buffer
-			z.Reset(&packed)
-			z.Write(structure.form(s.mask))
-			z.Close()
-			all[c] = bytes.Clone(packed.Bytes()) // without room to grow
+			all[c] = deflated(imageio.Unturned(&r.Picture, structure.form(s.mask)))
 		}
 		one.levels = append(one.levels, all)
 	}
@@ -92,19 +87,88 @@ func (s *Solid) Add(i int, r *segment.Maps) error {
 	return nil
 }
 
+var deflaters = sync.Pool{New: func() any {
+	z, err := flate.NewWriter(nil, flate.BestSpeed)
+	if err != nil {
+		panic(err) // there is such a level
+	}
+	return z
+}}
+
+func deflated(levels []uint8, _, _ int) []byte {
+	var packed bytes.Buffer
+	z := deflaters.Get().(*flate.Writer)
+	defer deflaters.Put(z)
+	z.Reset(&packed)
+	z.Write(levels)
+	z.Close()
+	return bytes.Clone(packed.Bytes()) // without room to grow
+}
+
+func inflated(packed []byte, n int) []uint8 {
+	levels := make([]uint8, n)
+	if packed != nil {
+		io.ReadFull(flate.NewReader(bytes.NewReader(packed)), levels)
+	}
+	return levels
+}
+
+// AddMask draws what a person drew on the consensus of a class in slice i, which has been added:
+// (H, W) of its picture as it is turned, 255 inside, 0 outside and segment.Unsaid where the mask
+// stays; nil: the person drew nothing.
+func (s *Solid) AddMask(i, class int, drawn []uint8) error {
+	one := &s.slices[i]
+	if n := one.picture.W * one.picture.H; n == 0 || drawn != nil && len(drawn) != n {
+		return fmt.Errorf("the correction has %d pixels, and its mask %d", len(drawn), n)
+	}
+	if one.drawn == nil {
+		one.drawn, one.hand = make([][]byte, len(s.classes)), make([]int, len(s.classes))
+	}
+	if one.drawn[class], one.hand[class] = nil, 0; drawn == nil {
+		return nil
+	}
+	one.drawn[class] = deflated(imageio.Unturned(&one.picture, drawn))
+	for _, v := range s.plane(0, class, i) {
+		one.hand[class] += int(v >> 7)
+	}
+	return nil
+}
+
+// Added reports whether slice i has been added, and Corrected whether a person drew on the class in
+// any slice.
+func (s *Solid) Added(i int) bool { return s.slices[i].picture.W > 0 }
+func (s *Solid) Corrected(class int) bool {
+	return slices.ContainsFunc(s.slices, func(one layer) bool { return one.drawn != nil && one.drawn[class] != nil })
+}
+
 // Has reports whether a reader has a map of a class in any slice.
 func (s *Solid) Has(reader, class int) bool {
-	return slices.ContainsFunc(s.slices, func(one layer) bool { return one.levels[reader][class] != nil })
+	return slices.ContainsFunc(s.slices, func(one layer) bool { return one.levels != nil && one.levels[reader][class] != nil })
+}
+
+// picture is that of slice i before its turns. A slice that has not been added is like the others.
+func (s *Solid) picture(i int) imageio.Image {
+	if !s.Added(i) {
+		i = slices.IndexFunc(s.slices, func(one layer) bool { return one.picture.W > 0 })
+	}
+	return s.slices[i].picture.Before()
 }
 
 // plane are the levels (H, W) that a reader gives a class in slice i, as displayed; 0 without a
-// map.
+// map. The first reader's are with what a person drew.
 func (s *Solid) plane(reader, class, i int) []uint8 {
 	pulse.Beat()
-	one := s.slices[i]
-	levels := make([]uint8, one.picture.W*one.picture.H)
-	if packed := one.levels[reader][class]; packed != nil {
-		io.ReadFull(flate.NewReader(bytes.NewReader(packed)), levels)
+	one, p := s.slices[i], s.picture(i)
+	if one.levels == nil {
+		return make([]uint8, p.W*p.H)
+	}
+	levels := inflated(one.levels[reader][class], p.W*p.H)
+	if reader == 0 && one.drawn != nil && one.drawn[class] != nil {
+		for k, v := range inflated(one.drawn[class], p.W*p.H) {
+			if v != segment.Unsaid {
+				levels[k] = v
+			}
+		}
 	}
 	return levels
 }
@@ -139,13 +203,13 @@ func solidVolume(mask bool) joined {
 		if err := s.Series.Uneven(); err != nil {
 			return nil, err
 		}
-		p, place := s.slices[0].picture, s.Series.Geometry()
+		p, place := s.picture(0), s.Series.Geometry()
 		w, h := p.W, p.H
 		if place != nil && p.Orientation >= 5 {
 			w, h = h, w
 		}
 		size := p.PixelSize()
-		about := d.comment(Structure{Name: s.classes[classes[0]]}, mask)
+		about := d.comment(Structure{Name: s.classes[classes[0]], Corrected: reader == 0 && s.Corrected(classes[0])}, mask)
 		return nifti.EncodeSeries(w, h, len(s.slices), place, [3]float64{size[0], size[1], s.Series.Step}, about, func(i int) []uint8 {
 			levels := s.plane(reader, classes[0], i)
 			if place != nil {
@@ -168,9 +232,10 @@ func solidSegmentation(fractional bool) joined {
 			out.Step = s.Series.Step
 		}
 		for _, c := range classes {
-			segment := dicom.Segment{Name: s.classes[c]}
+			segment := dicom.Segment{Name: s.classes[c], Corrected: reader == 0 && s.Corrected(c)}
 			for i := range s.slices {
-				segment.Levels = append(segment.Levels, s.slices[i].picture.Stored(s.plane(reader, c, i))...)
+				p := s.picture(i)
+				segment.Levels = append(segment.Levels, p.Stored(s.plane(reader, c, i))...)
 			}
 			out.Segments = append(out.Segments, segment)
 		}
@@ -188,8 +253,8 @@ type Volumes struct {
 }
 
 // Volume is the volume of a structure: the pixels of its masks in all slices, times the size of a
-// pixel, times the step. Low to High hold it and those of the raters or levels, each over all
-// slices.
+// pixel, times the step, with what a person drew. Low to High hold the model's and those of the
+// raters or levels, each over all slices.
 type Volume struct {
 	Class string   `json:"class"`
 	ML    *float64 `json:"ml"`    // nil: see Withheld
@@ -205,11 +270,19 @@ type Place struct {
 	Position *float64 `json:"position_mm"` // along the normal; nil: the files do not say
 }
 
-// Measure measures the volumes. All slices have been added.
+// Measure measures the volumes. A slice has been added, or more.
 func (s *Solid) Measure() *Volumes {
 	out := &Volumes{Step: s.Series.Step, Gaps: s.Series.Gaps}
-	size := s.slices[0].picture.PixelSize()
+	p, lack, authors := s.picture(0), 0, 0
+	size := p.PixelSize()
+	for i, one := range s.slices {
+		if authors = max(authors, len(one.areas)); !s.Added(i) {
+			lack++
+		}
+	}
 	switch {
+	case lack > 0:
+		out.Withheld = fmt.Sprintf("%d of %d slices are not computed: there are no volumes in ml.", lack, len(s.slices))
 	case size[0] == 0 || size[1] == 0:
 		out.Withheld = "The file does not say how large a pixel is: there are no volumes in ml."
 	case out.Step == 0:
@@ -219,16 +292,22 @@ func (s *Solid) Measure() *Volumes {
 	}
 	for c, class := range s.classes {
 		v := Volume{Class: class}
-		total := make([]int, len(s.slices[0].areas))
-		for _, one := range s.slices {
+		total, hand := make([]int, authors), 0
+		for i, one := range s.slices {
+			area := 0
 			for author, areas := range one.areas {
 				total[author] += areas[c]
 			}
-			v.Areas = append(v.Areas, one.areas[0][c])
+			if one.drawn != nil && one.drawn[c] != nil {
+				area = one.hand[c]
+			} else if s.Added(i) {
+				area = one.areas[0][c]
+			}
+			v.Areas, hand = append(v.Areas, area), hand+area
 		}
 		if out.Withheld == "" {
 			ml := func(pixels int) *float64 { return new(float64(pixels) * size[0] * size[1] * out.Step / 1000) }
-			v.ML = ml(total[0])
+			v.ML = ml(hand)
 			if len(total) > 1 {
 				low, high := total[0], total[0]
 				for _, pixels := range total {

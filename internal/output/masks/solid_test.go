@@ -18,6 +18,7 @@ import (
 	"mrprism/internal/files/dicom/dicomtest"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/files/series"
+	"mrprism/internal/segment"
 	"mrprism/weights"
 )
 
@@ -74,7 +75,7 @@ func solidOf(t *testing.T, s *series.Series) *Solid {
 		z.Write(levels)
 		require.NoError(t, z.Close())
 		m.Pix = nil
-		out.slices[i] = layer{*m, [][][]byte{{packed.Bytes()}}, [][]int{{area}, {2 * area}}}
+		out.slices[i] = layer{picture: *m, levels: [][][]byte{{packed.Bytes()}}, areas: [][]int{{area}, {2 * area}}}
 	}
 	return out
 }
@@ -133,6 +134,104 @@ func TestSolidsOfASphere(t *testing.T) {
 	if said, err := exec.Command("dciodvfy", filepath.Join(dir, "dicom-seg")).CombinedOutput(); err == nil || len(said) > 0 {
 		assert.NotContains(t, string(said), "Error", "%s", said)
 	}
+}
+
+// What a person drew counts in place of the model's mask, in volume and files, and the raters' range
+// stays. It can be taken back.
+func TestSolidsWithDrawings(t *testing.T) {
+	s, err := series.New("scan", ball(t, t.TempDir()))
+	require.NoError(t, err)
+	solid := solidOf(t, s)
+	before := solid.Measure().Structures[0]
+	drawn := bytes.Repeat([]byte{segment.Unsaid}, wide*high)
+	copy(drawn, bytes.Repeat([]byte{255}, 100))
+	require.NoError(t, solid.AddMask(1, 0, drawn))
+	after := solid.Measure().Structures[0]
+	assert.Equal(t, before.Areas[1]+100, after.Areas[1])
+	assert.InEpsilon(t, *before.ML+100*0.8*0.8*step/1000, *after.ML, 1e-9)
+	assert.Equal(t, []float64{*before.Low, *before.High}, []float64{*after.Low, *after.High})
+	d := Drawing{By: Consensus, Model: &weights.Model{SHA256: "0123456789abcdef"}}
+	file, err := Formats[5].Joined()(solid, &d, 0, []int{0})
+	require.NoError(t, err)
+	m, err := imageio.DecodeSlice("a.nii.gz", file, 2)
+	require.NoError(t, err)
+	inside := 0
+	for k := range wide * high {
+		inside += int(m.Pix[3*k] / 255)
+	}
+	assert.Equal(t, after.Areas[1], inside)
+	require.NoError(t, solid.AddMask(1, 0, nil))
+	assert.Equal(t, before, solid.Measure().Structures[0])
+	require.ErrorContains(t, solid.AddMask(1, 0, drawn[1:]), "the correction has 4199 pixels, and its mask 4200")
+
+	solid.slices[3] = layer{}
+	assert.Equal(t, "1 of 26 slices are not computed: there are no volumes in ml.", solid.Measure().Withheld)
+	require.ErrorContains(t, solid.AddMask(3, 0, drawn), "its mask 0")
+	for _, f := range Formats {
+		if f.Joined() != nil {
+			_, err := f.Joined()(solid, &d, 0, []int{0})
+			require.NoError(t, err, f.Name)
+		}
+	}
+}
+
+// Between two slices of a ball the outlines that are filled in are nearly its own, and lie where
+// their slices do. An empty slice, and neighbours, have nothing between.
+func TestBetween(t *testing.T) {
+	for _, lacks := range [][]int{nil, {9, 10}} {
+		s, err := series.New("scan", ball(t, t.TempDir(), lacks...))
+		require.NoError(t, err)
+		solid := solidOf(t, s)
+		from, to := 6, 12-len(lacks)
+		filled, err := solid.Between(0, from, to)
+		require.NoError(t, err)
+		require.Len(t, filled, to-from-1)
+		for i, mask := range filled {
+			own, lost, area := solid.plane(0, 0, from+1+i), 0, 0
+			for k, v := range own {
+				area += int(v / 255)
+				require.False(t, mask[k] == 255 && v == 0, "a ball bulges: what lies between its slices is within it")
+				if mask[k] == 0 && v == 255 {
+					lost++
+				}
+			}
+			assert.Less(t, lost, area/5, "slice %d", from+1+i)
+			assert.Equal(t, uint8(segment.Unsaid), mask[0])
+		}
+	}
+	s, err := series.New("scan", ball(t, t.TempDir()))
+	require.NoError(t, err)
+	solid := solidOf(t, s)
+	// Two discs, apart: half way the circle between has the mean of their radii.
+	disc := func(i int, radius float64) {
+		drawn := make([]byte, wide*high)
+		for k := range drawn {
+			if math.Hypot(float64(k%wide-35), float64(k/wide-30)) < radius {
+				drawn[k] = 255
+			}
+		}
+		require.NoError(t, solid.AddMask(i, 0, drawn))
+	}
+	disc(10, 10)
+	disc(12, 20)
+	filled, err := solid.Between(0, 10, 12)
+	require.NoError(t, err)
+	inside := 0
+	for _, v := range filled[0] {
+		inside += int(v / 255)
+	}
+	assert.InEpsilon(t, math.Pi*15*15, float64(inside), 0.03)
+	solid.slices[11] = layer{}
+	filled, err = solid.Between(0, 10, 12)
+	require.NoError(t, err)
+	assert.Nil(t, filled[0], "it is not computed")
+	for _, pair := range [][2]int{{3, 4}, {5, 5}, {-1, 3}, {3, 26}} {
+		_, err = solid.Between(0, pair[0], pair[1])
+		require.ErrorContains(t, err, "there is nothing between")
+	}
+	require.NoError(t, solid.AddMask(8, 0, make([]byte, wide*high)))
+	_, err = solid.Between(0, 8, 10)
+	require.ErrorContains(t, err, "slice 9 has no brain")
 }
 
 // A slice that is missing leaves no volume and no NIfTI, and a DICOM SEG.
