@@ -1,11 +1,20 @@
 package site
 
 import (
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
+
+	"mrprism/internal/files/dicom/dicomtest"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment/segmenttest"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -48,7 +57,7 @@ func TestAllSlicesOfAVolume(t *testing.T) {
 	assert.Contains(t, lines[0], "Slice 1 of 12")
 	assert.Contains(t, lines[11], "Slice 12 of 12")
 	assert.False(t, p.visible("series-offer"))
-	assert.Equal(t, 0, get[int](p, `asked.filter(({ part, slice, blob }) => part && slice && blob).length`), "the worker has the file")
+	assert.Equal(t, 0, get[int](p, `asked.filter(({ part, blob }) => part && blob).length`), "the worker has the file")
 	assert.Equal(t, "12 slices · 2 mm apart · 12 computed", p.text("series-line"))
 
 	p.do(`document.getElementById("strip").focus()`)
@@ -262,4 +271,153 @@ func TestGermanOfSeries(t *testing.T) {
 	p.until(`document.getElementById("status").textContent.includes("gespeichert")`)
 	p.german("it is saved")
 	p.clean()
+}
+
+// niftiOf is a NIfTI volume of 16-bit values: a bright ball with its structure. A voxel has 1 mm.
+func niftiOf(w, h, d int) []byte {
+	out := make([]byte, 352, 352+2*w*h*d)
+	binary.LittleEndian.PutUint32(out, 348)
+	for i, n := range []int{3, w, h, d, 1, 1, 1, 1} {
+		binary.LittleEndian.PutUint16(out[40+2*i:], uint16(n))
+		binary.LittleEndian.PutUint32(out[76+4*i:], math.Float32bits(1))
+	}
+	out[70], out[72], out[123] = 4, 16, 2 // int16, mm
+	binary.LittleEndian.PutUint32(out[108:], math.Float32bits(352))
+	copy(out[344:], "n+1")
+	for i := range w * h * d {
+		x, y, z := float64(i%w)/float64(w)-0.5, float64(i/w%h)/float64(h)-0.5, float64(i/w/h)/float64(d)-0.5
+		r := math.Sqrt(x*x + y*y + z*z)
+		v := 40 + 20*math.Sin(60*x)*math.Sin(50*y)
+		if r < 0.4 {
+			v += 500 + 300*math.Cos(30*r)
+		}
+		out = binary.LittleEndian.AppendUint16(out, uint16(v))
+	}
+	return out
+}
+
+// The page's own worker orders a folder of DICOM slices, measures their volume, draws what is between
+// two corrections, and saves a DICOM SEG and NIfTI volumes with what a person drew.
+func TestWorkerMakesSeries(t *testing.T) {
+	t.Parallel()
+	about := segmenttest.Raters()
+	about.Title = "Random weights"
+	model, err := segmenttest.Untrained(about)
+	require.NoError(t, err)
+	data, err := segmenttest.Encode(model)
+	require.NoError(t, err)
+	s := real(t, map[string][]byte{"some.safetensors": data})
+	s.wishes = "?device=processor"
+	p := open(t, s, 1200, 800)
+	p.ready()
+	p.saving()
+	p.own("some.safetensors")
+	const w, h, n = 64, 48, 5
+	dir := t.TempDir()
+	slice := func(name string, z float64) string {
+		pixels := make([]byte, w*h)
+		for i := range pixels {
+			pixels[i] = byte(i*7%251) ^ byte(16*z)
+		}
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, dicomtest.Slice(w, h, pixels, z, nil), 0o666))
+		return path
+	}
+	p.upload("file", slice("d.dcm", 0), slice("b.dcm", 3), slice("e.dcm", 6), slice("a.dcm", 9), slice("c.dcm", 12))
+	p.allComputed()
+	p.click("series-all")
+	p.until(serialAll + ` === "5 slices · 3 mm apart · 5 computed"`)
+	for i, name := range []string{"d", "b", "e", "a", "c"} {
+		assert.Contains(t, p.lines()[i], name+".dcm")
+	}
+	area := func(i int) int {
+		p.do(fmt.Sprintf(`document.querySelectorAll("#work-lines [role=option]")[%d].click()`, i))
+		p.until(fmt.Sprintf(`%s.startsWith("%d of 5") && %s`, stripSays, i+1, sampleDone))
+		return get[int](p, `Number(`+stripSays+`.match(/ ([\d\u202f]+) px/)[1].replace(/\D/g, ""))`)
+	}
+	stroke := func(i int) {
+		area(i)
+		p.click("correct-start")
+		p.press(" ", false)
+		p.press("Escape", false)
+		p.until(stripSays + `.endsWith(", corrected")`)
+	}
+	stroke(0)
+	stroke(3)
+	p.click("series-fill")
+	p.until(serialAll + `.includes("2 corrected · 2 filled in")`)
+	areas, total := []int{}, 0
+	for i := range n {
+		areas = append(areas, area(i))
+		total += areas[i]
+	}
+	ml := fmt.Sprintf("%.3g", float64(total)*0.8*0.8*3/1000)
+	p.until(fmt.Sprintf(`document.getElementById("series-volumes").textContent.includes(%q)`, ml))
+	for value, file := range map[string]string{"nifti mask": "series_brain_mask_corrected.nii.gz", "dicom-seg mask": "series_seg_corrected.dcm"} {
+		p.do(fmt.Sprintf(`document.getElementById("series-format").value = %q`, value))
+		p.click("series-save")
+		p.until(fmt.Sprintf(`saved[%q]`, file))
+		text := get[string](p, fmt.Sprintf(`new Promise((resolve) => { const reader = new FileReader(); reader.onload = () => resolve(reader.result); reader.readAsDataURL(blobs[saved[%q]]); })`, file))
+		data, err := base64.StdEncoding.DecodeString(text[strings.Index(text, ",")+1:])
+		require.NoError(t, err)
+		for i := range n {
+			m, err := imageio.DecodeSlice(file, data, i+1)
+			require.NoError(t, err)
+			inside := 0
+			for k := range m.W * m.H {
+				inside += int(m.Pix[3*k] / 255)
+			}
+			assert.Equal(t, areas[i], inside, "%s, slice %d", file, i+1)
+		}
+	}
+	p.upload("file", slice("f.dcm", 12))
+	p.allComputed()
+	p.click("series-all")
+	p.until(`document.getElementById("banner-message").textContent === "series: c.dcm and f.dcm lie at one place, 12 mm; leave one of them out."`)
+	p.clean()
+}
+
+// TestLargeVolume measures the time of 20 slices on the processor, and the memory of the page with 20
+// slices of 256³ voxels computed on one thread, as withoutThreads says, if MRPRISM_LARGE is set. Of
+// each further slice the worker keeps deflated masks, and the page figures and PNGs.
+func TestLargeVolume(t *testing.T) {
+	if os.Getenv("MRPRISM_LARGE") == "" {
+		t.Skip("MRPRISM_LARGE is not set: this takes minutes")
+	}
+	_, files := shippedModel(t, "newborn-brain")
+	script := strings.Replace(string(readBuilt(t, "vectors.js")), "MOST = 7", "MOST = 0", 1)
+	alone := serve(t, built(t, map[string][]byte{"sw.js": noKeeper, "vectors.js": []byte(script)}), files)
+	for depth, s := range map[int]*server{20: real(t, files), 256: alone} {
+		s.wishes, s.patience = "?device=processor", 20*time.Minute
+		p := open(t, s, 1200, 800, eagerly)
+		p.ready()
+		p.saving()
+		used := func(when string) {
+			if s != alone {
+				return
+			}
+			bytes := get[float64](p, memory)
+			t.Logf("%d slices, %s: %.1f MB in the page and its workers", depth, when, bytes/1e6)
+			assert.Less(t, bytes, 300e6)
+		}
+		path := filepath.Join(t.TempDir(), "volume.nii")
+		require.NoError(t, os.WriteFile(path, niftiOf(256, 256, depth), 0o666))
+		p.choose("newborn-brain")
+		used("before")
+		p.upload("file", path)
+		p.until(`!document.getElementById("series-offer").hidden && ` + sampleDone)
+		used("one slice open")
+		begun := time.Now()
+		p.click("series-all")
+		for _, n := range []int{5, 20} {
+			p.until(fmt.Sprintf(`Number(%s.match(/ (\d+) computed/)?.[1]) >= %d`, serialAll, n))
+			t.Logf("%d of %d slices after %v", n, depth, time.Since(begun))
+			used(fmt.Sprintf("%d computed", n))
+		}
+		p.do(`(window.confirm = () => true)`)
+		p.click("series-save")
+		p.until(`saved["volume_brain_mask.nii.gz"]`)
+		used("saved")
+		p.clean()
+	}
 }

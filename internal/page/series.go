@@ -45,7 +45,9 @@ func (v *stack) at(part, number int) int {
 
 // read decodes a slice as its file alone would be.
 func (v *stack) read(job *Job) (*imageio.Image, error) {
-	if v == nil || v.at(job.Part, job.Slice) < 0 {
+	if v != nil && v.files == 1 && job.Part == 1 && job.Slice == 0 {
+		return v.Preferred()
+	} else if v == nil || v.at(job.Part, job.Slice) < 0 {
 		return nil, Fault{"image", job.Name + " is no longer in memory.", "Open it again."}
 	}
 	img, err := v.Read(v.at(job.Part, job.Slice))

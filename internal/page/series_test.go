@@ -1,7 +1,9 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 	"testing"
 
 	"mrprism/internal/files/dicom/dicomtest"
@@ -45,7 +47,7 @@ func TestSeriesOfAVolume(t *testing.T) {
 		job.Show = func(m *imageio.Image) { shown = m }
 		_, err := w.Segment(job)
 		if err == nil {
-			assert.Equal(t, [2]int{slice, 3}, [2]int{shown.Slice, shown.Slices})
+			assert.Equal(t, [2]int{cmp.Or(slice, 2), 3}, [2]int{shown.Slice, shown.Slices})
 		}
 		return err
 	}
@@ -56,7 +58,7 @@ func TestSeriesOfAVolume(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []bool{true, false, true}, []bool{solid.Added(0), solid.Added(1), solid.Added(2)})
 	assert.Contains(t, solid.Measure().Withheld, "1 of 3 slices are not computed")
-	require.NoError(t, segmented(2, "brain"))
+	require.NoError(t, segmented(0, "brain"), "the middle one")
 	assert.Equal(t, 1, reads)
 	assert.Empty(t, solid.Measure().Withheld)
 	for format, length := range map[string]int{"nifti-mask": 3, "nifti": 3} {
@@ -81,10 +83,17 @@ func TestSeriesOfAVolume(t *testing.T) {
 // do, and ends the series before.
 func TestSeriesOfFiles(t *testing.T) {
 	w := here(t, processor).start()
-	part := func(name string, z float64) series.File {
-		data := dicomtest.Slice(8, 6, make([]byte, 48), z, nil)
+	of := func(name string, data []byte, err error) series.File {
+		require.NoError(t, err)
 		return series.File{Name: name, Read: func() ([]byte, error) { return data, nil }}
 	}
+	part := func(name string, z float64) series.File {
+		return of(name, dicomtest.Slice(8, 6, make([]byte, 48), z, nil), nil)
+	}
+	turned := of("c", dicomtest.Slice(8, 6, make([]byte, 48), 4, map[uint32]string{0x00200037: `0\1\0\0\0\-1`}), nil)
+	rgb, err := os.ReadFile("../files/dicom/testdata/rgb.dcm")
+	colours := of("rgb", rgb, err)
+	film := dicomtest.Slice(8, 6, make([]byte, 96), 0, map[uint32]string{0x00181063: "40", 0x00280008: "2", 0x00200032: ""})
 	s, err := w.OpenSeries("scan", []series.File{part("a", 4), part("b", 0), part("c", 2)})
 	require.NoError(t, err)
 	assert.Equal(t, []int{1, 2, 0}, []int{s.Slices[0].File, s.Slices[1].File, s.Slices[2].File})
@@ -93,8 +102,11 @@ func TestSeriesOfFiles(t *testing.T) {
 	job.Show = func(m *imageio.Image) { assert.Equal(t, 1, m.Slices, "as the file alone would be") }
 	require.NoError(t, w.Decode(job))
 	for want, files := range map[string][]series.File{
-		"scan: a and b lie at one place, 0 mm; leave one of them out.": {part("a", 0), part("b", 0), part("c", 2)},
-		"scan has one slice, which makes no volume.":                   {part("a", 0)},
+		"scan: a and b lie at one place, 0 mm; leave one of them out.":                         {part("a", 0), part("b", 0), part("c", 2)},
+		"scan has one slice, which makes no volume.":                                           {part("a", 0)},
+		"scan has more than one orientation or size of a pixel: ":                              {part("a", 0), part("b", 2), turned},
+		"rgb makes no volume: it is in colour; take its pictures one by one.":                  {colours, part("b", 2)},
+		"film makes no volume: its frames follow each other in time; take its pictures one by": {of("film", film, nil)},
 		"a could not be read.": {{Name: "a", Read: func() ([]byte, error) {
 			return nil, Fault{"image", "a could not be read.", "Open it again."}
 		}}},

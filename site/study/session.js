@@ -185,10 +185,14 @@ function drawn(drawing, turn) {
 // undrawn is the drawing of a PNG at x, y without its tiles. Its open fills them in: nobody decodes
 // what is not shown, since the drawings of a long list need more memory than there is. make returns
 // the PNG. wide and high are the photograph's sides after its quarter turns.
-function undrawn({ rater, class: c, name, x, y, width, height }, make, turn, wide, high) {
+function undrawn({ rater, class: c, name, filled, x, y, width, height }, make, turn, wide, high) {
   const at = { x, y, width, height },
     [w, h] = turn % 2 ? [high, wide] : [wide, high],
-    drawing = { ...blank(rater, c, { width: wide, height: high }), ...(name ? { name } : {}) };
+    drawing = {
+      ...blank(rater, c, { width: wide, height: high }),
+      ...(name && { name }),
+      ...(filled && { filled: true }), // and not confirmed (series.js)
+    };
   if (!(x >= 0 && y >= 0 && x + width <= w && y + height <= h))
     throw new RangeError("a drawing lies beside its photograph");
   const window = once(() => ({ at, blob: make() }));
@@ -247,6 +251,7 @@ async function readingOf(line, number) {
           rater: one.rater,
           class: one.class,
           ...(one.name && { name: one.name }),
+          ...(one.filled && { filled: true }),
           file: await file(folder, i, blob),
           ...at,
         };

@@ -376,6 +376,16 @@ export const tests = {
       "a result without bottom, which nobody could write again",
     );
   },
+  async "a drawing that was filled in stays so"() {
+    const filled = { ...mark, filled: true },
+      readings = [reading({ drawn: [filled] }), reading({ drawn: [mark] })],
+      { lines } = await read(await zipOf([json(session({ readings })), drawing]));
+    equal(
+      lines.map(({ corrections: [one] }) => Boolean(one.filled)),
+      [true, false],
+      "filled in",
+    );
+  },
   async "a drawing on no mask, beside its image or of another size is not drawn"() {
     for (const [what, fields] of Object.entries({
       "no class": { class: "constructor" },

@@ -237,8 +237,7 @@ export class Segmenter extends EventTarget {
       part = this.#series?.parts.get(picture.blob) ?? 0;
     if (part && !this.#seriesSent) await this.openSeries(this.#series.name, this.#series.files);
     // The worker reads slices of its series itself: a volume comes into memory once.
-    const its = part && (slice || this.#series.parts.size > 1),
-      blob = its || this.#imageSent === key ? null : await read(picture.blob, name, "image");
+    const blob = part || this.#imageSent === key ? null : await read(picture.blob, name, "image");
     if (hooks.signal?.aborted) throw cancelled();
     this.#imageSent = key;
     // A request that ends early may not have decoded the picture.

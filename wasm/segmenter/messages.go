@@ -22,6 +22,9 @@ const longestShown = 4096
 // longestThumb limits the sides of the small picture for the page's list.
 const longestThumb = 96
 
+// largeFile is a file beside which there is no room for much garbage, bytes.
+const largeFile = 16 << 20
+
 // mostGarbage is how much garbage may be in memory while a list is computed, in percent of the used
 // memory. Collecting takes little time, since weights and maps have few pointers.
 const mostGarbage = 20
@@ -157,7 +160,7 @@ func segmentImage(h *page.Host, m message) error {
 		}
 	}
 	job.Show = m.show
-	if job.Passing {
+	if blob := m.Get("blob"); job.Passing || blob.Truthy() && blob.Get("byteLength").Int() > largeFile {
 		// A wasm memory never shrinks, and would grow with the garbage of earlier images.
 		debug.SetGCPercent(mostGarbage)
 		runtime.GC()

@@ -5,6 +5,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"syscall/js"
 
 	"mrprism/internal/files/series"
@@ -49,6 +51,7 @@ func changeSeries(h *page.Host, m message) error {
 		}
 		m.reply("series", map[string]any{"masks": masks})
 	case "save":
+		defer debug.SetGCPercent(debug.SetGCPercent(mostGarbage / 4)) // each slice leaves some
 		data, err := h.SaveSolid(m.text("format"), numbersOf(m.Get("classes")), m.Get("identity").Truthy())
 		if err == nil {
 			m.replyBytes("series", data)
@@ -60,9 +63,14 @@ func changeSeries(h *page.Host, m message) error {
 	return err
 }
 
+// piece is how much of a file is in JavaScript's memory at once, bytes.
+const piece = 4 << 20
+
 // openSeries orders files. Blobs are read when their bytes are wanted: browsers keep them outside of
 // the page's memory.
 func openSeries(h *page.Host, m message) error {
+	debug.SetGCPercent(mostGarbage) // what was read for the picture on the stage goes first
+	runtime.GC()
 	var files []series.File
 	list := m.Get("files")
 	for i := range list.Length() {
@@ -73,8 +81,13 @@ func openSeries(h *page.Host, m message) error {
 					err = page.Fault{Code: "image", Message: one.text("name") + " could not be read.", Next: "Open it again."}
 				}
 			}()
-			bytes := js.Global().Get("FileReaderSync").New().Call("readAsArrayBuffer", one.Get("blob"))
-			return bytesOf(js.Global().Get("Uint8Array").New(bytes)), nil
+			blob, reader := one.Get("blob"), js.Global().Get("FileReaderSync").New()
+			data = make([]byte, blob.Get("size").Int())
+			for at := 0; at < len(data); at += piece {
+				part := reader.Call("readAsArrayBuffer", blob.Call("slice", at, at+piece))
+				js.CopyBytesToGo(data[at:], js.Global().Get("Uint8Array").New(part))
+			}
+			return data, nil
 		}})
 	}
 	s, err := h.OpenSeries(m.text("name"), files)

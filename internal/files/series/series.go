@@ -117,6 +117,9 @@ func (s *Series) Read(i int) (m *imageio.Image, err error) {
 	return m, nil
 }
 
+// Preferred decodes the picture that its one file shows by itself.
+func (s *Series) Preferred() (*imageio.Image, error) { return s.decode(0) }
+
 // Geometry says where all slices lie; nil: the files do not say, or NIfTI cannot.
 func (s *Series) Geometry() *nifti.Geometry {
 	first := s.Slices[0]
