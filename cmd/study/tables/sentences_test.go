@@ -117,7 +117,7 @@ func TestFamilySentences(t *testing.T) {
 	n := len(family)
 	p.says("Holm's over one family, the %d differences of family.csv", n)
 	p.says("In %d of the %d more were added", later, n)
-	p.says("**No difference is shown.** Of %d, %d have p < .05, where chance alone gives %.0f; the least `p_holm` is %.2f.", n, small, .05*float64(n), family[0].holm)
+	p.says("**Of the %d differences of the tables none is shown**: %d have p < .05, where chance alone gives %.0f; the least `p_holm` is %.2f.", n, small, .05*float64(n), family[0].holm)
 	file, err := records(filepath.Join("..", "..", "..", "weights", "shipped", "tables", "family.csv"))
 	require.NoError(t, err)
 	require.Len(t, file, n, "make tables writes it anew")
@@ -125,6 +125,28 @@ func TestFamilySentences(t *testing.T) {
 		assert.Equal(t, fmt.Sprint(math.Round(1e4*family[i].delta.P)/1e4), row["p"])
 		assert.Equal(t, fmt.Sprint(family[i].look), row["first_look"])
 	}
+}
+
+// What README.md says of the five judgements of PLAN.md.
+func TestConfirmedSentences(t *testing.T) {
+	p, r := newPage(t), &runner{scores: "scores"}
+	rows, err := r.confirmed()
+	require.NoError(t, err)
+	judged, largest := map[string]difference{}, 0.
+	for _, x := range rows {
+		if !math.IsNaN(x.holm) {
+			require.Less(t, x.holm, .05, x.data.name)
+			judged[x.data.name], largest = difference{x.delta, 100, 1}, max(largest, x.holm)
+		}
+	}
+	require.Len(t, judged, judgements)
+	p.says("by five tests that were planned before their runs")
+	p.says("correction over the five the largest p is %.3f.", largest)
+	for _, drawn := range []string{"one-expert", "sectoral", "random-errors", "changing-panels"} {
+		require.Equal(t, 10, judged[drawn+"-panels"].Runs)
+		p.says("%v on `%s`", judged[drawn+"-panels"], drawn)
+	}
+	p.says("A Dice loss gives the mean vote %v on `bubil-fluo`'s crowd", judged["bubil-fluo-crowd"])
 }
 
 // What README.md says of methods.
@@ -139,14 +161,9 @@ func TestMethodSentences(t *testing.T) {
 	open := func(all []difference) int {
 		return len(slices.DeleteFunc(slices.Clone(all), func(d difference) bool { return !d.holdsNone() }))
 	}
-	digits := []string{"none", "one", "two", "three", "four", "five", "six", "seven", "eight"}
-
-	ahead := each(drawnEyes, "recurrent-dice", "dice")
-	least, most := span(ahead)
-	p.says("on all eight structures of drawn raters**, by %s to %s; %s intervals leave out 0", least[1:], most[1:], digits[len(ahead)-open(ahead)])
 	real := each([]string{brains, cellSet, crowd}, "recurrent-dice", "dice")
-	least, most = span(real)
-	p.says("On three real sets it has %s to %s, and every interval holds 0", least, most)
+	least, most := span(real)
+	p.says("With equal steps `recurrent` has %s to %s on three real sets, and every interval holds 0", least, most)
 	assert.Equal(t, len(real), open(real))
 
 	p.says("it has %v and %v on cups and discs of `random-errors`, %v on brains", p.less("random-errors cup", "recurrent-dice", "dice-long"), p.less("random-errors disc", "recurrent-dice", "dice-long"), p.less(brains, "recurrent-dice", "dice-long"))
@@ -161,7 +178,7 @@ func TestMethodSentences(t *testing.T) {
 	p.says("Crowd layer, PADL and TAB with it have %s to %s less than the mean vote with it; every interval holds 0", strings.TrimPrefix(most, "−"), strings.TrimPrefix(least, "−"))
 	assert.Equal(t, len(rivals), open(rivals))
 
-	var fused, behind []difference
+	var fused []difference
 	for _, e := range tables()[2].rows {
 		if e.fused != "" {
 			fused = append(fused, each([]string{"sectoral cup", "sectoral disc", "random-errors cup", "random-errors disc"}, e.name, "mean-vote")...)
@@ -172,13 +189,6 @@ func TestMethodSentences(t *testing.T) {
 	}
 	least, most = span(fused)
 	p.says("have %s to %s over the mean vote on `sectoral` and `random-errors`, two seeds", least, most)
-	for _, e := range []string{"on-staple", "on-max-mig"} {
-		behind = append(behind, each(drawnEyes[:2], e, "mean-vote")...)
-	}
-	least, most = span(behind)
-	p.says("those of `contours` have %s and %s, MrPrism's %s and %s, and those of STAPLE and Max-MIG %s to %s less", p.less(drawnEyes[0], "on-contours", "mean-vote").mean(), p.less(drawnEyes[1], "on-contours", "mean-vote").mean(),
-		p.less(drawnEyes[0], "on-mrprism", "mean-vote").mean(), p.less(drawnEyes[1], "on-mrprism", "mean-vote").mean(), strings.TrimPrefix(most, "−"), strings.TrimPrefix(least, "−"))
-
 	bySeed := func(place, a, b string) (means []float64) {
 		for _, run := range p.differences(place, a, b, primary.name) {
 			means = append(means, 100*metrics.OverRuns([][]float64{run}).Mean)
@@ -187,11 +197,6 @@ func TestMethodSentences(t *testing.T) {
 	}
 	pixels := bySeed("one-expert cup", "cm-pixel", "mean-vote")
 	p.says("unstable: %s, %s and %s by seed", number(pixels[0], 1), number(pixels[1], 1), number(pixels[2], 1))
-	worst := 0.
-	for _, place := range append(slices.Clone(drawnEyes), brains, cellSet) {
-		worst = max(worst, -slices.Min(bySeed(place, "paper", "mean-vote")))
-	}
-	p.says("single runs lose up to %.0f points", worst)
 }
 
 // What README.md says of sets of possible marks: GED of 16 levels and draws.
