@@ -15,13 +15,21 @@ import (
 
 // Change is something to do with the objects of a picture.
 type Change struct {
-	Do      string    // find, add, move, merge, split, delete, undo or redo
+	Do      string    // find, give, add, move, merge, split, delete, undo or redo
 	Numbers []uint16  // of the objects that it is done to
 	Line    []float64 // x, y, … in pixels: where to add, where to move to, or the line that splits
+	Given   Given
 }
 
-// Field does something with the objects of a job's picture. The first call finds them all, or begins
-// without an object. The host keeps the fields of its pictures.
+// Given is the objects of a picture as SaveField wrote them before.
+type Given struct {
+	Class   string
+	Labels  []byte             // labels-png
+	Objects []instances.Object // with what their pixels do not say
+}
+
+// Field does something with the objects of a job's picture. The first call finds them all, is given
+// them, or begins without an object. The host keeps the fields of its pictures.
 func (h *Host) Field(job Job, c Change) (*instances.History, error) {
 	ctx, end := h.begin(job.Request)
 	defer end()
@@ -44,6 +52,14 @@ func (h *Host) Field(job Job, c Change) (*instances.History, error) {
 			}
 			return err
 		})
+	case "give":
+		before, given := img.Before(), c.Given
+		var found *instances.Field
+		if found, err = instances.ReadPNG(given.Labels, before.W, before.H, given.Class); err != nil {
+			return nil, Fault{"labels", "The objects of " + job.Name + " in the session are damaged.", "Find them again."}
+		}
+		found.Describe(given.Objects)
+		field = instances.NewHistory(turned(found, img.Turn))
 	case "add", "move":
 		if field == nil {
 			if err = h.useModel(ctx, job.Model, job.Options.Progress); err != nil {
@@ -78,20 +94,20 @@ func (h *Host) SaveField(key int, name, format string, semicolons bool) ([]byte,
 		return nil, err
 	}
 	before := img.Before()
-	return f.Write(&objects.Drawing{Field: unturned(field.Field, img), Picture: &before, Name: name, Semicolons: semicolons})
+	return f.Write(&objects.Drawing{Field: turned(field.Field, (4-img.Turn)%4), Picture: &before, Name: name, Semicolons: semicolons})
 }
 
-// unturned is a field in the orientation of its picture before the picture was turned.
-func unturned(f *instances.Field, img *imageio.Image) *instances.Field {
-	if img.Turn == 0 {
+// turned is a field after quarter turns clockwise, 0 to 3, of its picture.
+func turned(f *instances.Field, turn int) *instances.Field {
+	if turn == 0 {
 		return f
 	}
-	labels, w, h := imageio.Unturned(img, f.Labels)
-	out := instances.FromLabels(w, h, f.Class, labels)
-	for i := range out.Objects {
-		o, as := &out.Objects[i], f.Find(out.Objects[i].Number)
-		o.Disagreement, o.Doubt, o.By = as.Disagreement, as.Doubt, as.By
+	w, h := f.Width, f.Height
+	if turn%2 == 1 {
+		w, h = h, w
 	}
+	out := instances.FromLabels(w, h, f.Class, imageio.Turn(f.Labels, f.Width, f.Height, 1, turn))
+	out.Describe(f.Objects)
 	return out
 }
 

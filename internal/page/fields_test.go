@@ -6,6 +6,7 @@ import (
 	"image/png"
 	"testing"
 
+	"mrprism/internal/data/instances"
 	"mrprism/shaders/gpu"
 
 	"github.com/stretchr/testify/assert"
@@ -87,6 +88,37 @@ func TestObjectsOfATurnedPicture(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, image.Rect(0, 0, 80, 40), m.Bounds())
 	assert.Equal(t, uint16(1), m.(*image.Gray16).Gray16At(4, 35).Y, "what is left above lay left below")
+}
+
+// What was saved is given back, with what its pixels do not say, and can be changed further.
+func TestObjectsAreGivenBack(t *testing.T) {
+	w := here(t, processor).start()
+	job := w.job(501, "cells")
+	job.Turn, job.Read = 1, func() []byte { return wide(t) }
+	found, err := w.Field(job, Change{Do: "find"})
+	require.NoError(t, err)
+	doubt := 1.5
+	want := append([]instances.Object{}, found.Objects...)
+	want[0].Doubt, want[0].Disagreement, want[0].By, want[1].By = &doubt, 7, instances.Model, instances.You
+	data, err := w.SaveField(job.Key, "a.png", "labels-png", false)
+	require.NoError(t, err)
+	given := Given{Class: "cell", Labels: data, Objects: want}
+	again, err := w.Field(job, Change{Do: "give", Given: given})
+	require.NoError(t, err)
+	assert.Equal(t, want, again.Objects)
+	assert.Equal(t, found.Labels, again.Labels)
+	assert.Equal(t, "cell", again.Class)
+	again, err = w.Field(job, Change{Do: "delete", Numbers: []uint16{1}})
+	require.NoError(t, err)
+	assert.Len(t, again.Objects, len(want)-1)
+
+	for name, labels := range map[string][]byte{"cut": data[:len(data)-20], "another": wide(t), "none": nil} {
+		_, err = w.Field(job, Change{Do: "give", Given: Given{Class: "cell", Labels: labels}})
+		require.Equal(t, Fault{"labels", "The objects of " + job.Name + " in the session are damaged.", "Find them again."}, FaultOf(err), name)
+	}
+	f, err := w.Field(job, Change{Do: "undo"})
+	require.NoError(t, err)
+	assert.Len(t, f.Objects, len(want), "what was there stays")
 }
 
 // A first object can be drawn where the finder was not asked.

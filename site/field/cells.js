@@ -1,7 +1,8 @@
 // The objects of a picture, such as cells. state.field is { picture, model, answer (the worker's, or
 // null before the first), wish (the change that it is asked for, or null), tool ("select", "add" or
-// "split"), chosen (numbers of objects, in the order in which they were chosen) }. Everything here
-// is pure.
+// "split"), chosen (numbers of objects, in the order in which they were chosen), kept (the line's
+// copy of the answer, once it has one), changed (the person changed it in a session before) }.
+// Everything here is pure.
 import { structure } from "../draw/colours.js";
 import { number, t } from "../words/words.js";
 import { title } from "../review/measurements.js";

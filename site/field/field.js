@@ -37,6 +37,7 @@ export class Field extends Tool {
   #cursor = null; // [x, y], by keys
   #carried = null; // where the chosen object is carried by pointer or keys, [dx, dy], or null
   #line = []; // that splits
+  #refused = new WeakSet(); // what a line has, and the worker could not take
   #offered = []; // what the offer was drawn of
   #drawn = {}; // what the document shows: { language, answer, … }
 
@@ -48,9 +49,18 @@ export class Field extends Tool {
 
   find() {
     const { picture, result, field, job } = this.state();
-    if (!result || job || field?.wish || !mayLose(unsavedField(this.state()))) return;
-    const fresh = { answer: null, tool: "select", chosen: [], wish: { do: "find" } };
+    if (!result || job || field?.wish) return;
+    const keeps = field?.kept && field.picture !== picture; // in the list
+    if (keeps || mayLose(unsavedField(this.state()))) this.#begin({ do: "find" });
+  }
+  #begin(wish, changed = false) {
+    const { picture, result } = this.state(),
+      fresh = { answer: null, kept: null, changed, tool: "select", chosen: [], wish };
     this.send({ type: "field", picture, model: result.model, ...fresh });
+  }
+  // give has the worker take the objects that the picture's line has.
+  give(kept) {
+    if (!this.#refused.has(kept)) this.#begin({ do: "give", kept }, kept.changed);
   }
   // change asks for a change, and has what to say once it is done. There is one at a time.
   #change(what, done, fields) {
@@ -60,22 +70,28 @@ export class Field extends Tool {
   }
   async ask(wish, signal) {
     const { picture, model } = this.state().field,
-      { done = "", ...change } = wish,
+      { done = "", kept = null, ...change } = wish,
       progress = (progress) => this.send({ type: "progress", job: wish, progress }),
       hooks = { signal, ...(wish.do === "find" && { progress }) };
     try {
+      if (kept) {
+        const { class: c, objects, blob } = kept,
+          labels = await blob.arrayBuffer();
+        Object.assign(change, { class: c, labels, objects: JSON.stringify(objects) });
+      }
       const answer = await this.segmenter.field(picture, { model, ...change }, hooks);
       if (signal.aborted) return;
       const chosen = cells.left(this.state().field, answer, wish),
         status = `${t(done)} ${cells.figures(answer, this.#mm)}`.trim();
-      this.send({ type: "field", wish: null, answer, chosen, status });
+      this.send({ type: "field", wish: null, answer, kept, chosen, status });
       if (wish.do !== "find") return;
       this.stage.fit();
       $("field").scrollIntoView({ block: "start" });
       $("stage").focus();
     } catch (error) {
       if (signal.aborted) return;
-      this.send({ type: "field", wish: null });
+      if (kept) this.#refused.add(kept); // the session has it still
+      this.send({ type: error.code === "labels" ? "unfield" : "field", wish: null });
       this.send({ type: "failed", error: this.told(error), of: "pen" });
     }
   }
@@ -86,7 +102,9 @@ export class Field extends Tool {
     try {
       const semicolons = $("field").querySelector(".semicolons").checked;
       download(file, type, await this.segmenter.saveField(picture, format, semicolons));
-      const saved = format === "csv" ? [] : [field.answer]; // figures do not keep outlines
+      const now = this.state().field,
+        whole = format !== "csv" && now?.answer === field.answer, // figures do not keep outlines
+        saved = whole ? [now.kept ?? now.answer] : [];
       this.send({ type: "field", saved, status: t("{file} is saved.", { file }) });
     } catch (error) {
       this.send({ type: "failed", error: this.told(error), of: "pen" });

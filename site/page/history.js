@@ -13,6 +13,13 @@ export const subject = (s) => s.job ?? { picture: s.picture, ...(s.result?.asked
 export const fieldOf = ({ field, picture, result }) =>
   result && field?.answer && field.picture === picture ? field : null;
 
+// givable are the objects that the line of the picture has, if the worker has to be given them, or
+// null.
+export const givable = ({ worklist, picture, result, job, field }) =>
+  !job && result?.findsMany && result.asked.picture === picture && field?.picture !== picture
+    ? (worklist?.lines.find((line) => line.picture === picture)?.field ?? null)
+    : null;
+
 export const noHistory = { past: [], future: [] };
 export const same = (a, b) => PARTS.every((part) => a[part] === b[part]);
 

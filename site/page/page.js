@@ -20,7 +20,7 @@ import { keepLanguage, learn, spoken } from "../words/speak.js";
 import { language, t } from "../words/words.js";
 import { Stage } from "../draw/stage.js";
 import { asTaken } from "../draw/look.js";
-import { fieldOf, subject } from "./history.js";
+import { fieldOf, givable, subject } from "./history.js";
 import { initial, next, toKeep } from "./state.js";
 import { askBeforeLeaving, leave, mayLose, unsaved, unsavedPair } from "./unsaved.js";
 import { keepModels, keepOffline } from "./versions.js";
@@ -92,6 +92,11 @@ const effects = [
   [(s) => s.result?.findsMany, getCells],
   [(s) => cells && s, (s) => void cells.draw(s)],
   [(s) => series && s, (s) => void series.draw(s)],
+  [(s) => cells && givable(s), (kept) => void cells.give(kept)],
+  [
+    (s) => s.worklist && !s.field?.wish && !s.field?.kept && s.field?.answer,
+    () => void sessions((all) => all.copyField()),
+  ],
   [
     (s) => (s.placing ? square : s.editing ? pen : s.measuring ? ruler : fieldOf(s) ? cells : null),
     hold,

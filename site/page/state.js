@@ -268,7 +268,7 @@ const handlers = {
   },
   // restored shows the list of a session. It is of one model.
   restored: (s, { list, model, log }) =>
-    wants({ ...s, worklist: list, listed: model, model, log }, list.at),
+    wants({ ...s, worklist: list, listed: model, model, log, field: null }, list.at),
   attached(s, { blobs }) {
     const now = { ...s, worklist: lists.attached(s.worklist, blobs) },
       { at } = now.worklist;
@@ -321,7 +321,8 @@ const handlers = {
 
   // turn replaces the photograph by a turned one. Drawings and marks were on the old one.
   turn(s, { picture, quarters }) {
-    if (s.corrections.length || subject(s).evidence.length || fieldOf(s)?.answer.undo)
+    const { answer, changed } = fieldOf(s) ?? {};
+    if (s.corrections.length || subject(s).evidence.length || answer?.undo || changed)
       return noted(
         s,
         "The photograph was not turned: corrections and marks lie on it.",
@@ -613,7 +614,16 @@ const handlers = {
   // change asks for a change, if none is being computed.
   change: (s, { wish }) =>
     fieldOf(s) && !s.field.wish ? { ...s, field: { ...s.field, wish } } : s,
-  unfield: (s) => ({ ...s, field: null }),
+  // copied gives a picture's line a copy of the objects that an answer lists, unless they were
+  // changed or closed meanwhile.
+  copied(s, { picture, answer, kept }) {
+    const here = s.field?.answer === answer;
+    if (!here && [s.picture, s.field?.picture].includes(picture)) return s;
+    const now = here ? { ...s, field: { ...s.field, kept } } : s,
+      saved = s.safe.includes(answer) ? [kept] : NONE;
+    return safe(lined(now, lineOf(s, picture), { field: kept }), saved);
+  },
+  unfield: (s) => lined({ ...s, field: null }, lineOf(s, s.field.picture), { field: null }),
 
   // ---- measuring ----
   measure: (s, { on }) =>
@@ -884,18 +894,20 @@ function moment(s) {
   return { corrections: s.drafting ?? s.corrections, roi, weights, evidence };
 }
 function forgotten(s) {
+  if (s.field.kept) return { ...s, field: null }; // it is given back
   const message = "The program that computes was started again, and what it had found is gone.";
   return noted({ ...s, field: null }, message, "Find all again.");
 }
-// fielded ends a field whose picture or model is no longer shown, unless a person has changed it. A
-// job or Cancel ends what is being computed.
+// fielded ends a field whose picture or model is no longer shown, unless a person has changed it or
+// the list has no copy yet. A job or Cancel ends what is being computed.
 function fielded(s, before, type) {
   const { field, picture, result, job } = s;
   if (!field) return s;
   const ends = field.wish && (job || type === "cancel"),
     now = ends ? { ...field, wish: null } : field,
     here = field.picture === picture && (!result || result.model === field.model),
-    away = field.picture !== picture && field.answer?.undo,
+    uncopied = !field.kept && lineOf(s, field.picture),
+    away = field.picture !== picture && (field.answer?.undo || uncopied),
     kept = (here || away) && (now.answer || now.wish) ? now : null;
   return kept === field ? s : { ...s, field: kept };
 }

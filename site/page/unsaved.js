@@ -6,13 +6,15 @@ import { t } from "../words/words.js";
 // Decisions and comments are texts, so that equal ones are equal; drawings and marks are the
 // objects themselves.
 const COMMENT = " says: ";
-const ofLine = ({ key, review, comment, corrections, result }) => [
+const ofLine = ({ key, review, comment, corrections, result, field }) => [
+  ...(field?.changed ? [field] : []),
   ...(review ? [`${key} ${review}`] : []),
   ...(comment ? [key + COMMENT + comment] : []),
   ...corrections,
   ...(result?.asked.evidence ?? []),
 ];
-const ofField = ({ field }) => (field?.answer?.undo ? [field.answer] : []);
+const ofField = ({ field }) =>
+  field?.answer?.undo || (field?.answer && field.changed) ? [field.kept ?? field.answer] : [];
 const ofPair = ({ compared }) =>
   compared ? [...compared.corrections, ...compared.asked.evidence] : [];
 
@@ -47,14 +49,15 @@ export function hasWork(s, line) {
 export const unsavedPair = (s) => ofPair(s).filter((one) => !s.safe.includes(one));
 export const unsavedField = (s) => ofField(s).filter((one) => !s.safe.includes(one));
 
-// inList is the work that a file of the list has: a session has all, a ZIP no comments, and a table
-// only decisions. inFile is the work in one image's file.
+// inList is the work that a file of the list has: a session has all, a ZIP neither comments nor
+// fields, and a table only decisions. inFile is the work in one image's file.
 export const inList = ({ lines }, what) =>
   lines
     .flatMap(ofLine)
     .filter(
       (one) =>
-        what === "session" || (typeof one === "string" ? !one.includes(COMMENT) : what === "zip"),
+        what === "session" ||
+        (typeof one === "string" ? !one.includes(COMMENT) : what === "zip" && !one.objects),
     );
 export const inFile = ({ files, made, result }) =>
   made ? [...files.flatMap(({ drawn }) => drawn), ...result.asked.evidence] : [];

@@ -5,7 +5,8 @@
 //   key, picture (as Segmenter.picture made it; with refused, an error, it is not tried at all),
 //   state ("waiting", "done" or "failed"), error ({ message, next, date }), review ("", "accepted"
 //   or "rejected"), result (with the figures of what was corrected), corrections, masks ({ id,
-//   files }: PNGs of the model's masks of result id, a Blob a structure), thumb (an address),
+//   files }: PNGs of the model's masks of result id, a Blob a structure), field (all objects of the
+//   picture, or null: { class, objects, changed, blob }, a PNG of labels), thumb (an address),
 //   slice, slices, known (mm a pixel, as the person says), decided (when), comment; in a study
 //   (study.js) picture.aided, sitting, answers, and seconds, drawing and answering. In a line of a
 //   session (session.js) picture.missing has sum and size of an image that is not there, and rivals
@@ -20,6 +21,7 @@ const UNSEEN = {
   review: "",
   result: null,
   corrections: NOTHING,
+  field: null,
   masks: null,
 };
 // newList is a list without lines. text and sort are what the person filters and sorts by, onward

@@ -226,6 +226,22 @@ async function fill(
   for (const [n, tile] of stroke.correction.tiles) tiles.set(n, tile);
 }
 
+// fieldIn resolves to the objects of a reading, as a line has them. Its PNG has 16 bits a pixel, and
+// the size of the photograph before its quarter turns, wide and high.
+async function fieldIn({ file, objects, changed, class: c }, open, wide, high) {
+  const blob = (await open(file))(),
+    head = new DataView(await blob.slice(0, 26).arrayBuffer());
+  if (
+    head.getUint32(0) !== 0x89504e47 ||
+    head.getUint32(16) !== wide ||
+    head.getUint32(20) !== high ||
+    head.getUint16(24) !== 0x1000 // 16 bits, grey
+  )
+    throw new RangeError("it is no label image of its photograph");
+  await sumOf(blob);
+  return { class: c, changed, objects, blob };
+}
+
 // ---- writing ----
 
 const written = new WeakMap(); // by line: { number, reading, files }
@@ -290,6 +306,12 @@ async function readingOf(line, number) {
         file: await file("masks", c, blob),
       })),
     ),
+    field: line.field && {
+      class: line.field.class,
+      file: await file("fields", 0, line.field.blob),
+      changed: line.field.changed,
+      objects: line.field.objects,
+    },
     result: line.result ? result : null,
   };
   written.set(line, { number, reading, files });
@@ -482,6 +504,13 @@ async function lineOf(reading, files, pictures, pictureOf, from, study) {
       (is ? (reading.masks ?? []) : []).map(({ file }) => open(file).catch(() => null)),
     ),
     all = once(() => masks.map((make) => make())),
+    [wide, high] = quarters % 2 ? [is?.height, is?.width] : [is?.width, is?.height],
+    field =
+      reading.field &&
+      (await fieldIn(reading.field, open, wide, high).catch(() => {
+        damaged.push(reading.field.file);
+        return null;
+      })),
     asked = {
       picture,
       roi: reading.region ?? "auto",
@@ -509,6 +538,7 @@ async function lineOf(reading, files, pictures, pictureOf, from, study) {
     known: mm,
     result: is && { ...is, id: 0, fromFile: true, asked },
     corrections,
+    field: field ?? null,
     masks:
       masks.length && masks.every(Boolean)
         ? {
@@ -556,9 +586,14 @@ export async function fits({
 
 export const identity = ({ picture: { missing, blob, turn }, slice, slices, sitting = 1 }) =>
   [missing?.sha256 ?? sums.get(blob), slices > 1 ? slice : 0, turn, sitting].join();
-export const touched = ({ review, comment, corrections, result, rivals }) =>
+export const touched = ({ review, comment, corrections, result, rivals, field }) =>
   Boolean(
-    review || comment || corrections.length || result?.asked.evidence.length || rivals?.length,
+    review ||
+    comment ||
+    corrections.length ||
+    result?.asked.evidence.length ||
+    rivals?.length ||
+    field?.changed,
   );
 const equalTiles = (a, b) =>
   a.size === b.size && [...a].every(([n, tile]) => b.get(n)?.every((v, i) => v === tile[i]));
@@ -567,8 +602,10 @@ const sameDrawing = (a, b) =>
   (!a.tiles || !b.tiles ? a.tiles === b.tiles && a.name === b.name : equalTiles(a.tiles, b.tiles));
 const sameDrawings = (a, b) =>
   a.length === b.length && a.every((one) => b.some((other) => sameDrawing(one, other)));
+const changedField = ({ field }) => (field?.changed ? sums.get(field.blob) : "");
 const sameWork = (a, b) =>
   a.review === b.review &&
+  changedField(a) === changedField(b) &&
   (a.reason ?? "") === (b.reason ?? "") &&
   JSON.stringify(a.answers ?? {}) === JSON.stringify(b.answers ?? {}) &&
   (a.comment ?? "") === (b.comment ?? "") &&
@@ -591,15 +628,17 @@ const WORK = [
   "known",
   "result",
   "corrections",
+  "field",
   "masks",
 ];
 const workOf = (line) => Object.fromEntries(WORK.map((field) => [field, line[field]]));
 
 // supersedes says that work on an image was decided later than other work, and has all that was
-// drawn and written there.
+// drawn and written there. Of two fields the later one counts.
 const supersedes = (a, b) =>
   a.decided > b.decided &&
   Boolean(a.review) &&
+  (!b.field?.changed || Boolean(a.field)) &&
   (!b.comment || a.comment === b.comment) &&
   [
     [a.corrections, b.corrections],

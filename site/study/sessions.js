@@ -91,6 +91,8 @@ export class Sessions {
   // files resolves to the files of the session as it is, and what a person did until then.
   async #files(images, kept) {
     if (images || this.state().worklist?.measuring) await this.#sound;
+    this.#list();
+    await this.copyField();
     const list = this.#list(),
       { models, model: name } = this.state(),
       { title, sha256 = "" } =
@@ -102,6 +104,20 @@ export class Sessions {
       list,
       files: await filesOf(list, { name, title, sha256 }, images, [entries, ...others], kept),
     };
+  }
+
+  // copyField gives the picture's line a copy of all objects that are shown, if it has none.
+  async copyField() {
+    const { worklist, field } = this.state();
+    if (!worklist || !field?.answer || field.wish || field.kept) return;
+    const { picture, answer, changed } = field,
+      png = await this.segmenter.saveField(picture, "labels-png").catch(() => null);
+    if (!png) return; // the worker has stopped, and the page says so
+    const blob = new Blob([png], { type: "image/png" }),
+      objects = answer.objects.map((one) => pick(one, ["number", "by", "disagreement", "doubt"])),
+      kept = { class: answer.class, changed: changed || answer.undo > 0, objects, blob };
+    await sumOf(blob);
+    this.send({ type: "copied", picture, answer, kept });
   }
 
   save() {
@@ -185,6 +201,7 @@ export class Sessions {
     if (!lines.length)
       throw new Refused(`${name} has no images that could be read.`, "Choose another copy of it.");
     if (unsaved(this.state()).length) this.#list(); // an open image joins
+    await this.copyField();
     await this.#check(session, name);
 
     const { worklist } = this.state();

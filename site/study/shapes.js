@@ -8,7 +8,8 @@ export const JSON_BYTES = 128 * 2 ** 20,
 const PIXELS = 64e6,
   SIDE = 65535; // of a photograph (imageio.MaxPixels, MaxSide)
 const STRUCTURES = 64,
-  RATERS = 64;
+  RATERS = 64,
+  OBJECTS = 65535; // of a field (instances.Most)
 export const DRAWN = 512 * 2 ** 20; // pixels of all drawings of an image
 
 const isObject = (v) => typeof v === "object" && v !== null && !Array.isArray(v);
@@ -126,6 +127,12 @@ const stroke = fields({
   ...each(maybe(whole), "x", "y"),
   ...each(maybe(side), "width", "height"),
 });
+const object = fields({
+  number: (v) => whole(v) && v > 0 && v <= OBJECTS,
+  by: one("model", "you"),
+  disagreement: number,
+  doubt: low,
+});
 const reading = fields({
   image: fields({
     sha256: sum,
@@ -145,6 +152,7 @@ const reading = fields({
   error: maybe(fields({ message: text, next: maybe(text), code: maybe(text), date: maybe(text) })),
   ...each(maybe(list(stroke, Infinity)), "drawn", "marks"),
   masks: maybe(list(fields({ class: name, file: text }), STRUCTURES)),
+  field: maybe(fields({ class: name, file: text, changed: flag, objects: list(object, OBJECTS) })),
 });
 export const isReading = (v) => reading(v) && shallow(v);
 // mostDrawn is how many drawings an image may have: one on each mask.

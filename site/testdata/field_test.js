@@ -1,6 +1,6 @@
 // Tests of field/cells.js, and of fields in the state, which TestInNode runs.
 import * as cells from "../field/cells.js";
-import { fieldOf } from "../page/history.js";
+import { fieldOf, givable } from "../page/history.js";
 import { canUndo } from "../page/state.js";
 import { hasWork, unsaved, unsavedField } from "../page/unsaved.js";
 import { after, equal, picture, shown } from "./state_test.js";
@@ -200,6 +200,48 @@ export const tests = {
     equal([fieldOf(there), there.field.answer === answer], [null, true], "it stays");
     const anew = after(s, { type: "ready", models: [], adapter: "GPU", gpu: true, reason: "" });
     equal([anew.field, anew.banner.next], [null, "Find all again."], "a new worker has none");
+  },
+  "the list keeps a copy of the objects, which the worker is given when the picture is shown again"() {
+    const answer = answerOf(1, 0, square(1, 0, 0)),
+      alone = found(shown(), answer),
+      s = after(alone, { type: "add", pictures: [picture("other")], along: true, open: false }),
+      kept = { class: "cell", changed: true, objects: [], blob: {} },
+      copy = { type: "copied", picture: s.picture, answer, kept },
+      copied = after(s, copy);
+    equal(after(s, { ...copy, answer: {} }) === s, true, "objects changed meanwhile");
+    const gone = after(after(s, { type: "unfield" }), copy);
+    equal(gone.worklist.lines[0].field, null, "closed meanwhile");
+    const away = after(
+      { ...s, picture: s.worklist.lines[1].picture, field: { ...s.field, answer: three } },
+      { type: "work" },
+    );
+    equal(away.field?.answer === three, true, "it stays until the list has a copy");
+    equal(after(away, { ...copy, answer: three }).field, null, "and no longer");
+    const left = after({ ...s, picture: s.worklist.lines[1].picture, field: null }, copy);
+    equal([left.field, left.worklist.lines[0].field], [null, kept], "left meanwhile");
+    equal(
+      [copied.worklist.lines[0].field, copied.field.kept, unsaved(copied), unsavedField(copied)],
+      [kept, kept, [kept], [kept]],
+      "a copy is the same work",
+    );
+    const saved = after(s, { type: "field", saved: [answer] });
+    equal(unsaved(after(saved, copy)), [], "saved before");
+    equal(
+      ["session", "zip", "csv"].map((what) =>
+        what === "session"
+          ? unsaved(after(copied, { type: "stored", list: copied.worklist })).length
+          : unsaved(after(copied, { type: "written", list: copied.worklist, what })).length,
+      ),
+      [0, 1, 1],
+      "a session has it",
+    );
+    equal(givable(copied), null, "it is shown");
+    const many = (s) => ({ ...s, result: { ...s.result, findsMany: true } }),
+      anew = many(after(copied, { type: "ready", models: [], adapter: "GPU", reason: "" }));
+    equal([anew.field, anew.banner, givable(anew) === kept], [null, null, true], "a new worker");
+    const closed = many(after(copied, { type: "unfield" }));
+    equal([givable(closed), unsaved(closed)], [null, []], "Close");
+    equal(hasWork(many(anew), anew.worklist.lines[0]), true, "the line has work");
   },
   "progress is the field's while it is computed, and a job ends that"() {
     const s = shown(),

@@ -95,6 +95,20 @@ function changed({ key, do: what, numbers = [], line = [] }, { width, height }, 
   fields.set(key, { now: next, past: [...field.past, field.now], future: [] });
   return "";
 }
+// labelsOf is a PNG of no more than a head, which says the size and 16 bits, with the objects behind
+// it, and givenOf reads it.
+function labelsOf({ now }, { width, height, turn }) {
+  const head = new DataView(new ArrayBuffer(26)),
+    [w, h] = turn % 2 ? [height, width] : [width, height];
+  for (const [at, value] of [0x89504e47, 0x0d0a1a0a, 13, 0x49484452, w, h].entries())
+    head.setUint32(4 * at, value);
+  head.setUint16(24, 0x1000);
+  return new Uint8Array([
+    ...new Uint8Array(head.buffer),
+    ...new TextEncoder().encode(JSON.stringify(now)),
+  ]);
+}
+const givenOf = (labels) => JSON.parse(new TextDecoder().decode(labels.slice(26)));
 // objectsOf is the answer to "field".
 function objectsOf({ now, past, future }, { width, height }) {
   const points = [],
@@ -293,6 +307,8 @@ async function work(data) {
     data.blob = await series.files[data.part - 1].blob.arrayBuffer();
   if (data.type === "prepare") return answer({ type: "prepare" });
   if (data.type === "weights") return answer({ type: "weights", name: "own-1", title: data.name });
+  if (data.type === "saveField" && data.format === "labels-png")
+    return answer({ type: "saveField", bytes: labelsOf(fields.get(data.key), current) });
   if (data.type === "saveField")
     return answer({ type: "saveField", bytes: new TextEncoder().encode(JSON.stringify(data)) });
   if (data.type === "segment" || data.type === "picture" || data.type === "field") {
@@ -387,7 +403,13 @@ async function work(data) {
             return answer({ type: "error", code: "cancelled", message: "Cancelled." });
         }
       if (data.do !== "find" && data.name.includes("slow")) await wait(slow);
-      changed(data, current, many);
+      if (data.do === "give") {
+        try {
+          fields.set(data.key, { now: givenOf(data.labels), past: [], future: [] });
+        } catch {
+          return answer({ type: "error", code: "labels", message: "Damaged.", next: "" });
+        }
+      } else changed(data, current, many);
       return answer(objectsOf(fields.get(data.key), current));
     }
     for (const [stage, steps] of [

@@ -1,6 +1,6 @@
 // Tests of what is read of other people's session files, which TestInNode runs.
 import { Stroke, blank } from "../draw/correct.js";
-import { merged, readSession } from "../study/session.js";
+import { filesOf, merged, readSession, sumOf } from "../study/session.js";
 import { equal } from "./state_test.js";
 import { t, teach, use } from "../words/words.js";
 import { readZIP, writePNG, writeZIP } from "../study/zip.js";
@@ -303,6 +303,21 @@ const drawn = (value) => {
   );
   return stroke.correction;
 };
+// labels is a PNG of labels as its head says: its size, bits and colours. field are objects in it.
+const labels = (width, height, form = 0x1000) => {
+  const head = new DataView(new ArrayBuffer(26));
+  head.setUint32(0, 0x89504e47);
+  head.setUint32(16, width);
+  head.setUint32(20, height);
+  head.setUint16(24, form);
+  return new Blob([head, "…"]);
+};
+const field = {
+  class: "cell",
+  file: "fields/1_1.png",
+  changed: true,
+  objects: [{ number: 3, by: "you", disagreement: 9, doubt: null }],
+};
 const line = (fields) => ({
   key: ++keys,
   picture: { name: "a.png", missing: { sha256: SUM, bytes: 3 }, turn: 0 },
@@ -431,6 +446,72 @@ export const tests = {
       ],
       "a picture of 3.6 gigapixels",
     );
+  },
+  async "the objects of an image come back as they were saved, and damaged ones are named"() {
+    const turned = { image: { ...reading().image, turn: 90 }, field };
+    for (const [what, fields, blob, is] of [
+      ["as saved", { field }, labels(64, 48), true],
+      ["of a turned image", turned, labels(48, 64), true],
+      ["of another size", { field }, labels(48, 64), false],
+      ["8 bits", { field }, labels(64, 48, 0x800), false],
+      ["cut short", { field }, labels(64, 48).slice(0, 20), false],
+      ["not there", { field: { ...field, file: "__proto__" } }, labels(64, 48), false],
+      ["without a result", { field, result: null }, labels(64, 48), false],
+    ]) {
+      const files = [json(session({ readings: [reading(fields)] })), { name: field.file, blob }],
+        {
+          lines: [one],
+          damaged,
+        } = await read(await zipOf(files));
+      const { file, ...same } = field;
+      equal(
+        [one.field && { ...one.field, blob: null }, damaged, one.review],
+        is ? [{ ...same, blob: null }, [], "accepted"] : [null, [fields.field.file], ""],
+        what,
+      );
+      if (!is) continue;
+      const written = await filesOf({ lines: [one], at: 1 }, {}, false);
+      equal(
+        [JSON.parse(await written[0].blob.text()).readings[0].field, written[1].name],
+        [field, file],
+        `${what}, written again`,
+      );
+    }
+    for (const [what, more] of Object.entries({
+      "objects with a length": { objects: endless },
+      "an object that is none": { objects: [null] },
+      "more than 16 bits": { objects: [{ ...field.objects[0], number: 65536 }] },
+      "by somebody": { objects: [{ ...field.objects[0], by: "constructor" }] },
+      "no class": { class: undefined },
+    })) {
+      const { lines, damaged } = await read(
+        await zipOf([
+          json(session({ readings: [reading(), reading({ field: { ...field, ...more } })] })),
+        ]),
+      );
+      equal([lines.length, damaged], [1, ["a.png"]], what);
+    }
+  },
+  async "of two sessions of one person the objects of the later decision count"() {
+    const of = (blob, changed = true) => ({ class: "cell", changed, objects: [], blob }),
+      [one, other] = [of(new Blob(["1"])), of(new Blob(["2"]))],
+      early = { review: "accepted", decided: "2026-11-27T10:00:00Z" },
+      late = { review: "accepted", decided: "2026-11-27T11:00:00Z" };
+    for (const { blob } of [one, other]) await sumOf(blob);
+    for (const [what, here, there, kept, rivals] of [
+      ["later there", { ...early, field: one }, { ...late, field: other }, other, 0],
+      ["later here", { ...late, field: one }, { ...early, field: other }, one, 0],
+      ["only there", {}, { field: other }, other, 0],
+      ["both undecided", { field: one }, { field: other }, one, 1],
+      ["the same", { field: one }, { field: { ...one } }, one, 0],
+      ["not in the later one", { ...early, field: one }, late, one, 1],
+      ["found anew by the model", { ...early, field: of(one.blob, false) }, late, null, 0],
+    ]) {
+      const {
+        lines: [is],
+      } = await merged([line(here)], [line(there)], true);
+      equal([is.field ?? null, is.rivals?.length ?? 0], [kept, rivals], what);
+    }
   },
   async "marks are decoded when their image is looked at"() {
     const {

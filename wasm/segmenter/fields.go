@@ -25,6 +25,12 @@ func changeField(h *page.Host, m message) error {
 			c.Numbers = append(c.Numbers, uint16(numbers.Index(i).Int()))
 		}
 	}
+	if c.Do == "give" {
+		c.Given.Class, c.Given.Labels = m.text("class"), bytesOf(js.Global().Get("Uint8Array").New(m.Get("labels")))
+		if err := json.Unmarshal([]byte(m.text("objects")), &c.Given.Objects); err != nil {
+			return err
+		}
+	}
 	if c.Do == "find" {
 		debug.SetGCPercent(mostGarbage)
 		runtime.GC()

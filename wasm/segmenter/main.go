@@ -27,7 +27,8 @@
 //	clinical id of a result, eye ("right", "left" or ""), mm (a pixel; null: as the file says),
 //	         drawn (as in save, on the consensus): segment.Clinical with what the user knows
 //	field    key, blob, name, turn and slice as in segment, model, do (page.Change), numbers (list),
-//	         line (Float32Array): finds the objects of a picture, or changes them
+//	         line (Float32Array): finds the objects of a picture, or changes them; "give" takes those
+//	         of class, labels (the ArrayBuffer of a labels-png) and objects (JSON) in their place
 //	saveField key, name, format (a name of package objects), semicolons: the objects as a file
 //	series   do: "open" with name and files (list of { name, blob: Blob }) orders slices, of which
 //	         "segment" and "picture" then have part, a file's number from 1; "draw" with index, class

@@ -3,9 +3,11 @@
 package instances
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"image"
+	"image/png"
 	"math"
 	"slices"
 
@@ -333,4 +335,38 @@ func FromLabels(width, height int, class string, labels []uint16) *Field {
 		f.Measure(o.Number)
 	}
 	return f
+}
+
+// Describe takes over what the pixels of objects do not say from objects of the same numbers:
+// Disagreement, Doubt and By.
+func (f *Field) Describe(as []Object) {
+	for _, one := range as {
+		if o := f.Find(one.Number); o != nil {
+			o.Disagreement, o.Doubt, o.By = one.Disagreement, one.Doubt, one.By
+		}
+	}
+}
+
+// ReadPNG is the field of a label image of width × height pixels, a grey PNG of 16 bits.
+func ReadPNG(data []byte, width, height int, class string) (*Field, error) {
+	about, err := png.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	if about.Width != width || about.Height != height {
+		return nil, fmt.Errorf("its label image is %d×%d pixels, its image %d×%d", about.Width, about.Height, width, height)
+	}
+	m, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	grey, is := m.(*image.Gray16)
+	if !is {
+		return nil, errors.New("its label image is no grey PNG of 16 bits")
+	}
+	labels := make([]uint16, width*height)
+	for i := range labels {
+		labels[i] = uint16(grey.Pix[2*i])<<8 | uint16(grey.Pix[2*i+1])
+	}
+	return FromLabels(width, height, class, labels), nil
 }

@@ -1,7 +1,10 @@
 package instances
 
 import (
+	"bytes"
 	"image"
+	"image/color"
+	"image/png"
 	"math"
 	"slices"
 	"testing"
@@ -139,4 +142,31 @@ func (f *Field) Clone() *Field {
 	c := *f
 	c.Labels, c.Objects = slices.Clone(f.Labels), slices.Clone(f.Objects)
 	return &c
+}
+
+// A label image that is no grey PNG of 16 bits and of its picture's size is refused.
+func TestLabelImagesAreRead(t *testing.T) {
+	encoded := func(m image.Image) []byte {
+		var b bytes.Buffer
+		require.NoError(t, png.Encode(&b, m))
+		return b.Bytes()
+	}
+	grey := image.NewGray16(image.Rect(0, 0, 4, 2))
+	grey.SetGray16(1, 0, color.Gray16{Y: 300})
+	grey.SetGray16(2, 0, color.Gray16{Y: 300})
+	grey.SetGray16(3, 1, color.Gray16{Y: Most})
+	data := encoded(grey)
+	f, err := ReadPNG(data, 4, 2, "cell")
+	require.NoError(t, err)
+	f.Describe([]Object{{Number: 300, By: Model, Disagreement: 2}, {Number: 5, By: Model}})
+	require.Len(t, f.Objects, 2)
+	assert.Equal(t, []any{uint16(300), 2, Model, 2.}, []any{f.Objects[0].Number, f.Objects[0].Area, f.Objects[0].By, f.Objects[0].Disagreement})
+	assert.Equal(t, []any{uint16(Most), 1, You}, []any{f.Objects[1].Number, f.Objects[1].Area, f.Objects[1].By})
+
+	for name, data := range map[string][]byte{"8 bits": encoded(image.NewGray(grey.Rect)), "colours": encoded(image.NewNRGBA64(grey.Rect)), "cut": data[:60], "no file": nil} {
+		_, err = ReadPNG(data, 4, 2, "cell")
+		assert.Error(t, err, name)
+	}
+	_, err = ReadPNG(data, 2, 4, "cell")
+	assert.EqualError(t, err, "its label image is 4×2 pixels, its image 2×4")
 }
