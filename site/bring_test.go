@@ -121,7 +121,7 @@ func TestBringsGradersTogether(t *testing.T) {
 			}
 		}
 	}
-	p.do(`(() => { const choose = [...document.querySelectorAll("#together .field select")].at(-1); choose.value = ":majority"; document.querySelector("#together input[type=text]").value = "=1+1"; choose.onchange(); })()`)
+	p.do(`(() => { const choose = document.querySelector("#together option[value=':majority']").parentElement; choose.value = ":majority"; document.querySelector("#together input[type=text]").value = "=1+1"; choose.onchange(); })()`)
 	says(`truth: Majority`)
 	p.do(`Object.assign(globalThis, { asked: 0, confirm: () => { asked++; return false; } })`)
 	press("Close")

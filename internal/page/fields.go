@@ -138,7 +138,7 @@ func sideOf(f *instances.Field, numbers []uint16) int {
 	var sides []int
 	for _, o := range f.Objects {
 		if len(numbers) == 0 || slices.Contains(numbers, o.Number) {
-			sides = append(sides, int(math.Ceil(segment.Margin*float64(max(o.Box.Dx(), o.Box.Dy())))))
+			sides = append(sides, int(math.Ceil(instances.Margin*float64(max(o.Box.Dx(), o.Box.Dy())))))
 		}
 	}
 	if len(sides) == 0 {

@@ -21,6 +21,14 @@ const FUSED = new Map([
   [":edges", { name: "Fused by edges (ours)", ink: [80, 230, 255] }],
 ]);
 
+const SEAM = 254; // where two objects touch (wasm/together/fields.go)
+// KINDS are the data sets of objects, as the program is asked for them.
+const KINDS = [
+  ["crops", "an image of each object"],
+  ["fields", "whole images, fused, for the finder"],
+  ["save", "whole images, all people’s marks"],
+];
+
 const style = new CSSStyleSheet();
 style.replaceSync(`
   #together { width: min(1200px, 96vw); max-width: none; height: 92vh; max-height: none; padding: 16px; overflow: auto; box-sizing: border-box; }
@@ -195,7 +203,8 @@ async function take(list) {
   }
   shown.notes.replaceChildren(...notes.map((text) => element("li", {}, text)));
   shown.body.replaceChildren();
-  Object.assign(shown, { list: null, seen: null, cases: [], fused: false, chosen: false });
+  Object.assign(shown, { list: null, seen: null, cases: [], objects: [] });
+  Object.assign(shown, { fused: false, chosen: false });
   asking = new Map();
   say(t("Reading the sessions …"));
   const sums = { __proto__: null }; // of images: the browser takes a tenth of the program's time
@@ -255,7 +264,12 @@ const heard = {
     shown.stop.hidden = false;
   },
   skipped: tell,
-  agreement: (report) => shown.tables.replaceChildren(...agreement(report)),
+  objects(all) {
+    shown.objects = all;
+    shown.kind.parentElement.hidden = false;
+  },
+  agreement: (report) =>
+    shown.tables.replaceChildren(...agreement(report), ...objectTables(shown.objects)),
   cases(cases) {
     shown.cases = cases;
   },
@@ -358,7 +372,10 @@ function show() {
     view = element("canvas", {}),
     legend = element("div", {}),
     tables = element("div", {}),
-    choose = element("select", { onchange: decide });
+    choose = element("select", { onchange: decide }),
+    kind = element("select", {}, ...KINDS.map(([value, text]) => new Option(t(text), value))),
+    kinds = field(t("The data set has"), kind);
+  kinds.hidden = true; // until there are objects
   view.setAttribute("role", "img");
   const fuse = button(
     t("Fuse by edges too (reads every image)"),
@@ -382,6 +399,7 @@ function show() {
     legend,
     by,
     choose,
+    kind,
     tables,
     after,
     fuse,
@@ -418,6 +436,7 @@ function show() {
       ),
       element("div", {}, view, legend),
     ),
+    kinds,
     element("div", { className: "row wrap" }, ...after),
   );
   sort();
@@ -510,6 +529,43 @@ function agreement({ classes, images, verticalRatio, again = [] }) {
   return made;
 }
 
+// objectTables are the tables of what several people found: in all images, and in each.
+function objectTables(all) {
+  const counts = ({ objects, all: by, some, one }) => [objects, by, some, one],
+    found = ["Objects", "Found by all", "Found by some", "Found by one"],
+    scores = ["PQ", "F1 at 0.5", "F1 at 0.75", "Dice of matched objects"],
+    pairs = (one, ...first) =>
+      one.pairs.map((pair) => {
+        const { a, b, pq, f1, f1At75, dice } = pair;
+        return [...first, `${a}, ${b}`, ...[pq, f1, f1At75, dice].map(three)];
+      });
+  return all
+    .filter(({ image }) => !image)
+    .flatMap((whole) => {
+      const each = all.filter((one) => one.image && one.class === whole.class);
+      return [
+        element("h3", {}, `${t("Objects")}: ${t(whole.class)}`),
+        rows("Objects", found, [counts(whole)]),
+        rows("Pairs of people", ["People", ...scores], pairs(whole)),
+        element(
+          "details",
+          {},
+          element("summary", {}, t("Objects of each image")),
+          rows(
+            "Objects of each image",
+            ["Image", ...found],
+            each.map((one) => [one.image, ...counts(one)]),
+          ),
+          rows(
+            "Pairs of people in each image",
+            ["Image", "People", ...scores],
+            each.flatMap((one) => pairs(one, one.image)),
+          ),
+        ),
+      ];
+    });
+}
+
 // sort fills the list of images: the least agreement about the structure first, once it is known.
 function sort() {
   const {
@@ -550,9 +606,10 @@ function sort() {
     : (images.options[0]?.value ?? "");
 }
 
-// edges is the line between pixels in and out of a mask.
+// edges is the line between pixels in and out of a mask. It leaves out seams between objects.
 function edges({ width, height, values }) {
-  const base = baseOfBytes(values, width, height);
+  const apart = values.map((v) => (v === SEAM ? 0 : v)),
+    base = baseOfBytes(apart, width, height);
   return pathOf(outlineOf(base.plain, base));
 }
 
@@ -705,23 +762,28 @@ function decide() {
 // cell is a text in a CSV that a spreadsheet does not run, as internal/output/sheet has it.
 const cell = (text) => `"${text.replace(/^[=+\-@\t\r\n＝＋－＠]/, "'$&").replaceAll('"', '""')}"`;
 
+const kindOf = () => (shown.objects.length ? shown.kind.value : "save");
 // dataset resolves to the files of the data set, each { name, blob }, with the truths that were
 // decided, truth.csv, which says where each comes from, and the logs.
 async function dataset(what) {
   const lines = [],
     truths = [];
+  const kind = kindOf();
   if (!shown.fused && [...decisions.values()].some(({ from }) => from === ":edges"))
     await asked("fuse"); // sessions came after the decision
-  for (const [key, { from, by, at }] of decisions) {
+  for (const [key, { from, by, at }] of kind === "save" ? decisions : []) {
     const [c, name] = key.split("/"),
       { values, width, height } = await imageOf(name, shown.fused),
       mask = values(c, from);
     if (!mask) continue;
-    truths.push([`truth/${c}/${name}.png`, await writePNG({ width, height, values: mask })]);
+    truths.push([
+      `truth/${c}/${name}.png`,
+      await writePNG({ width, height, values: mask.map((v) => v && 255) }),
+    ]);
     lines.push([name, c, from.replace(":", ""), by, at].map(cell).join(","));
   }
   const here = [...given.keys()].some((name) => name.startsWith("data/"));
-  if (!here) await asked("save");
+  if (!here) await asked(kind);
   const whole = here
     ? given
     : await Array.fromAsync(walked(await (await root()).getDirectoryHandle(FOLDER)));
@@ -746,7 +808,7 @@ async function saved() {
     "application/zip",
     await writeZIP(await dataset("data set")),
   );
-  lost.clear();
+  if (kindOf() === "save") lost.clear(); // others have no truths
 }
 async function learnFrom() {
   const list = await Promise.all(
@@ -773,6 +835,8 @@ async function figures() {
     ["agreement/limits.csv", "limits"],
     ["agreement/again.csv", "second-readings"],
     ["agreement/raters.csv", "people"],
+    ["agreement/objects.csv", "objects"],
+    ["agreement/object-pairs.csv", "object-pairs"],
     ["fused/raters.csv", "weights"],
   ]) {
     const table = await file(path);

@@ -448,7 +448,7 @@ $("session-log").ontoggle = () => {
 };
 $("session-images").onchange = () =>
   send({ type: "set", session: { ...state.session, images: $("session-images").checked } });
-$("session-keep").onchange = () => sessions((all) => all.keep($("session-keep").checked));
+$("session-keep").onchange = ({ target: { checked } }) => sessions((all) => all.keep(checked)); // the page may draw it meanwhile
 $("session-kept").onclick = ({ target }) => {
   const { go, forget } = target.dataset;
   if (go) sessions((all) => all.goOn(go));

@@ -11,6 +11,7 @@ import (
 	"mrprism/internal/data/importer"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/agree"
+	"mrprism/internal/study/fuse"
 )
 
 // event is a line that the program prints. One field is set, and those beside it.
@@ -18,6 +19,7 @@ type event struct {
 	List      *list         `json:"list,omitempty"`      // comes first
 	Agreement *agree.Report `json:"agreement,omitempty"` // of the images until now
 	Cases     []agree.Case  `json:"cases,omitempty"`     // beside the last one
+	Objects   []*tally      `json:"objects,omitempty"`   // before it, if people marked objects
 	Progress  *progress     `json:"progress,omitempty"`
 	Shown     *shown        `json:"shown,omitempty"`
 
@@ -55,7 +57,7 @@ type progress struct {
 }
 
 // shown is an image with masks. Its pixels are in FOLDER/shown/picture (H, W, 4), those of masks and
-// fused maps, 0 or 255, in FOLDER/shown/CLASS: one (H, W) after another, as Marks has them.
+// fused maps, 0 or 255 or seam, in FOLDER/shown/CLASS: one (H, W) after another, as Marks has them.
 type shown struct {
 	Name    string              `json:"name"`
 	W       int                 `json:"width"`
@@ -136,20 +138,38 @@ func (t *together) show(name string) (*shown, error) {
 	if err := os.WriteFile(t.in("shown/picture"), rgba, 0o644); err != nil {
 		return nil, err
 	}
+	var crowds []*importer.Crowd
+	if t.sessions != nil {
+		if crowds, err = t.sessions.Crowds(i); err != nil {
+			return nil, err
+		}
+	}
 	for k, class := range t.data.Classes {
-		if err := t.showClass(s, l, k, class); err != nil {
+		crowd := &importer.Crowd{}
+		for _, c := range crowds {
+			if c.Class == class {
+				crowd = c
+			}
+		}
+		if err := t.showClass(s, l, k, class, crowd); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
 }
 
-func (t *together) showClass(s *shown, l *dataset.Loaded, k int, class string) error {
+// showClass adds the masks of a class. Of people who marked objects, and of more than one their
+// majority, these are those of the crowd.
+func (t *together) showClass(s *shown, l *dataset.Loaded, k int, class string, crowd *importer.Crowd) error {
 	var values []byte
 	s.Marks[class] = []string{}
 	for m, rater := range t.data.Raters {
 		if mask := l.Masks[m][k]; mask != nil {
 			s.Marks[class] = append(s.Marks[class], rater)
+			if at := slices.Index(crowd.People, rater); at >= 0 {
+				values = append(values, outlined(crowd.Fields[at], s.W, s.H)...)
+				continue
+			}
 			for _, v := range mask {
 				values = append(values, 255*v)
 			}
@@ -158,12 +178,16 @@ func (t *together) showClass(s *shown, l *dataset.Loaded, k int, class string) e
 	if values != nil {
 		for _, fit := range t.fuse.Fuse(l, k) {
 			s.Marks[class] = append(s.Marks[class], ":"+fit.Method)
-			for _, p := range fit.Map {
-				v := byte(0)
-				if p > .5 {
-					v = 255
+			if fit.Method == fuse.Majority.Name && len(crowd.People) > 1 {
+				values = append(values, outlined(crowd.Fused, s.W, s.H)...)
+			} else {
+				for _, p := range fit.Map {
+					v := byte(0)
+					if p > .5 {
+						v = 255
+					}
+					values = append(values, v)
 				}
-				values = append(values, v)
 			}
 			for m, rater := range t.data.Raters {
 				if l.Masks[m][k] == nil {

@@ -14,6 +14,8 @@
 //	fuse        learn to fuse by edges from all images, and write FOLDER/fused/raters.csv
 //	report      write FOLDER/agreement/raters.html with pictures
 //	save        write FOLDER/data, of sessions
+//	crops       write it with an image around each object that people marked
+//	fields      write it with the fused objects of whole images
 //	stop        end what it does now
 package main
 
@@ -153,7 +155,7 @@ func (t *together) serve(ctx context.Context) (err error) {
 		}
 		line := t.later[0]
 		t.later = t.later[1:]
-		act := map[string]func(context.Context) error{"fuse": t.fuseAll, "report": t.report, "save": t.save}[line]
+		act := map[string]func(context.Context) error{"fuse": t.fuseAll, "report": t.report, "save": t.save(""), importer.Crops: t.save(importer.Crops), importer.Fields: t.save(importer.Fields)}[line]
 		if act == nil {
 			t.answer(line)
 		} else if err := t.work(ctx, line, act); err != nil {
@@ -198,8 +200,16 @@ func (t *together) compare(ctx context.Context) error {
 	if err != nil && (ctx.Err() == nil || r.Images == 0) {
 		return err
 	}
+	objects, err := t.compareFields(ctx)
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
+	t.send(event{Objects: objects})
 	t.send(event{Agreement: r, Cases: r.Cases()})
-	return r.Save(t.in("agreement"))
+	if err := r.Save(t.in("agreement")); err != nil || len(objects) == 0 {
+		return err
+	}
+	return t.saveFields(objects)
 }
 
 func (t *together) report(context.Context) error {
@@ -207,11 +217,14 @@ func (t *together) report(context.Context) error {
 	return errors.Join(t.agree.Illustrate(r), r.Save(t.in("agreement")))
 }
 
-func (t *together) save(ctx context.Context) error {
-	o := t.importing(ctx)
-	o.Force = true // of a data set that was saved before
-	_, err := importer.FromSessions.Run(ctx, o)
-	return err
+// save writes a data set of whole images, or one of objects.
+func (t *together) save(objects string) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		o := t.importing(ctx)
+		o.Force, o.Objects = true, objects // Force: of a data set that was saved before
+		_, err := importer.FromSessions.Run(ctx, o)
+		return err
+	}
 }
 
 // fuseAll learns from all images how to fuse by edges, and fuses all for the figures.

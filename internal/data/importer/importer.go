@@ -51,6 +51,7 @@ type Options struct {
 	Progress    func(done, total int)
 
 	Lenient bool              // of sessions: one that cannot be read, or is of other structures, is skipped
+	Objects string            // of sessions: Crops or Fields; empty: whole images and masks
 	Sums    map[string]string // of sessions: SHA-256 of files beside them, by path within Source; others are computed
 
 	Rater string // of labelling tools: the attribute that says who drew a shape

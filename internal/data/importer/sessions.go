@@ -47,6 +47,7 @@ type reading struct {
 	VersionOf                   *int           `json:"versionOf"`
 	Drawn                       []file         `json:"drawn"`
 	Masks                       []file         `json:"masks"`
+	Field                       *field         `json:"field"`
 	Result                      *struct {
 		Classes      []string `json:"classes"`
 		Measurements struct {
@@ -80,6 +81,10 @@ func listSessions(o *Options) (*listing, error) {
 	l, images, err := gradedImages(o)
 	if err != nil {
 		return nil, err
+	}
+	if o.Objects != "" {
+		l.ofObjects(o.Objects, images)
+		return l, l.distinctJobs()
 	}
 	for _, g := range images {
 		l.jobs = append(l.jobs, job{name: g.name, read: g.read})
@@ -235,6 +240,8 @@ func (s *session) classes() (lists [][]string) {
 	for _, r := range s.Readings {
 		if r.Result != nil {
 			add(r.Result.Classes)
+		} else if r.Field != nil {
+			add([]string{r.Field.Class})
 		}
 	}
 	return lists
@@ -401,12 +408,17 @@ func (g *graded) image() (data []byte, from string, err error) {
 	return nil, from, err
 }
 
-// origin says why a person's mask of a class counts: it was drawn on, or its image accepted. It is
-// empty for one that does not count.
+// origin says why a person's mask of a class counts: it was drawn on, objects of it were changed, or
+// its image was accepted. It is empty for one that does not count.
 func (r *work) origin(class string) string {
 	switch {
 	case r.Review == "rejected":
 		return ""
+	case r.objects(class):
+		if r.Field.Changed {
+			return "drawn"
+		}
+		return "accepted"
 	case slices.ContainsFunc(r.Drawn, func(f file) bool { return f.Class == class && f.Rater == you }):
 		return "drawn"
 	case r.Review == "accepted":
@@ -423,13 +435,16 @@ func (r *work) moment() string {
 	return r.Decided
 }
 
-// mask is a person's mask of a class in an image of w × h pixels: the model's with what was drawn on
-// it. It is nil if it does not count. seen are pictures that were read, by content: a model makes the
+// mask is a person's mask of a class in an image of w × h pixels: all objects, or the model's mask
+// with what was drawn on it. It is nil if it does not count. seen are pictures that were read, by content: a model makes the
 // same mask for everybody.
 func (r *work) mask(class string, w, h int, seen map[string]*grey) (*drawing, error) {
 	origin := r.origin(class)
 	if origin == "" {
 		return nil, nil
+	}
+	if r.objects(class) {
+		return r.union(w, h)
 	}
 	mask := &drawing{}
 	if i := slices.IndexFunc(r.Masks, func(f file) bool { return f.Class == class }); i >= 0 {

@@ -12,11 +12,19 @@ import (
 	"slices"
 
 	"mrprism/internal/data/contour"
+	"mrprism/internal/data/metric"
 	"mrprism/internal/data/roi"
 )
 
 // Most is how many objects a field may have: a label image has 16 bits.
 const Most = math.MaxUint16
+
+// Margin is the side of the square in which an object is drawn, of the object's longer side: as in
+// the images that the shipped cells were learned from.
+const Margin = 1.55
+
+// coreDepth is the depth from which a pixel belongs to the core, of the object's greatest depth.
+const coreDepth = 0.55
 
 // ErrTooMany is the error for more than Most objects.
 var ErrTooMany = errors.New("a label image of 16 bits holds at most 65,535 objects")
@@ -347,8 +355,30 @@ func (f *Field) Describe(as []Object) {
 	}
 }
 
+// Core is the pixels of a mask (0 or 1) of w pixels a row that are at least coreDepth of its greatest
+// depth deep, in the piece with the deepest one.
+func Core(mask []uint8, w int) (best []int) {
+	depth := metric.Signed(mask, w, math.Inf(1))
+	deepest := slices.Max(depth)
+	for _, piece := range roi.Connected(len(mask), w, true, func(i int) bool { return depth[i] >= coreDepth*deepest }) {
+		if best == nil || slices.ContainsFunc(piece, func(i int) bool { return depth[i] == deepest }) {
+			best = piece
+		}
+	}
+	return best
+}
+
 // ReadPNG is the field of a label image of width × height pixels, a grey PNG of 16 bits.
 func ReadPNG(data []byte, width, height int, class string) (*Field, error) {
+	labels, err := ReadLabels(data, width, height)
+	if err != nil {
+		return nil, err
+	}
+	return FromLabels(width, height, class, labels), nil
+}
+
+// ReadLabels are the labels (height, width) of a PNG as of ReadPNG.
+func ReadLabels(data []byte, width, height int) ([]uint16, error) {
 	about, err := png.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
@@ -368,5 +398,5 @@ func ReadPNG(data []byte, width, height int, class string) (*Field, error) {
 	for i := range labels {
 		labels[i] = uint16(grey.Pix[2*i])<<8 | uint16(grey.Pix[2*i+1])
 	}
-	return FromLabels(width, height, class, labels), nil
+	return labels, nil
 }
