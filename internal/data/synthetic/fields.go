@@ -16,12 +16,8 @@ import (
 	"mrprism/internal/data/instances"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/paint"
-	"mrprism/internal/data/roi"
 	"mrprism/weights"
 )
-
-// coreDepth is the depth from which a pixel belongs to the core, of the object's greatest depth.
-const coreDepth = 0.55
 
 // FieldSet is the choices of WriteFields.
 type FieldSet struct {
@@ -148,7 +144,11 @@ func cut(l *dataset.Loaded) *cutout {
 	median := metric.Quantile(ground, .5)
 	spread := max(.5, (metric.Quantile(ground, .75)-metric.Quantile(ground, .25))/1.35)
 	for i, v := range c.values {
-		c.values[i] = float32((float64(v) - median) / spread)
+		far := (float64(v) - median) / spread
+		if float64(c.depth[i]) < -c.feather() {
+			far = max(-speck, min(far, speck))
+		}
+		c.values[i] = float32(far)
 		if c.mask[i] == 1 {
 			c.style += math.Abs(float64(c.values[i])) / float64(at)
 		}
@@ -225,12 +225,14 @@ func newField(r paint.Draws, class string, from []*cutout, s FieldSet) *field {
 }
 
 // Ground is made of windows from a few cutouts. A window is even if no block of its pixels has a
-// mean far from 0: then it shows no other object.
+// mean far from 0: then it shows no other object. Windows repeat what they show all over the field, so
+// the ground of a cutout keeps no brighter specks.
 const (
 	windows = 4
 	tries   = 32
 	block   = 8
 	even    = 2.
+	speck   = 6.
 )
 
 // ground is made of pieces that lie beside objects. They overlap by half, and fade into each other
@@ -384,7 +386,7 @@ func (f *field) put(c *cutout, x, y int, beside bool) {
 			f.values[j] += a * (c.values[i] - f.values[j])
 		}
 	}
-	core := coreOf(c.mask, c.w)
+	core := instances.Core(c.mask, c.w)
 	if _, err := f.Add(image.Rect(x, y, x+c.w, y+c.h), mask, instances.Object{}); err != nil {
 		panic(err)
 	}
@@ -393,19 +395,6 @@ func (f *field) put(c *cutout, x, y int, beside bool) {
 			f.cores[fy*f.Width+fx] = 255
 		}
 	}
-}
-
-// coreOf is the pixels of a mask that are at least coreDepth of its greatest depth deep, in the
-// piece with the deepest one.
-func coreOf(mask []uint8, w int) (best []int) {
-	depth := metric.Signed(mask, w, math.Inf(1))
-	deepest := slices.Max(depth)
-	for _, piece := range roi.Connected(len(mask), w, true, func(i int) bool { return depth[i] >= coreDepth*deepest }) {
-		if best == nil || slices.ContainsFunc(piece, func(i int) bool { return depth[i] == deepest }) {
-			best = piece
-		}
-	}
-	return best
 }
 
 // write writes the field, at its scale, in a range of grey that varies.
