@@ -14,25 +14,6 @@ import (
 	"mrprism/weights"
 )
 
-// The finder looks at a field in tiles at two scales: a pixel that it sees is finer or coarser
-// pixels of the picture wide. It has learned from objects whose longer side is 28 to 150 of its
-// pixels; things below tooSmall are told apart better at the finer scale. Tiles overlap by a share
-// of their side.
-const (
-	finer, coarser = 1.25, 4
-	tooSmall       = 20
-	overlap        = 0.25
-)
-
-// smallest is the least area of a thing, of the median one's; a thing that only the other scale shows
-// has missed times as much. Numbers go along bands of the picture,
-// bandHeight pixels high.
-const smallest, missed, bandHeight = 0.12, 5, 180
-
-// Margin is the side of the square in which an object is drawn, of the object's longer side: as in
-// the images that the shipped cells were learned from.
-const Margin = 1.55
-
 // FindsMany says whether a model finds the many objects of a field.
 func FindsMany(m *weights.Model) bool {
 	small, err := m.File.Finder()
@@ -41,7 +22,7 @@ func FindsMany(m *weights.Model) bool {
 
 // Field finds all objects of a picture, such as the cells in a field of view. The finder marks
 // objects and their cores in tiles at two scales. Then the network draws each object in a square
-// around it. No pixel belongs to two objects. Of the options RaterWeights and Progress count, with
+// around it, and what it takes for one object is one. No pixel belongs to two objects. Of the options RaterWeights and Progress count, with
 // the stages "find" (tiles) and "outline" (objects). A model without a finder of many objects gives
 // an OptionError.
 func (e *Engine) Field(ctx context.Context, img *imageio.Image, o Options) (*instances.Field, error) {
@@ -56,14 +37,31 @@ func (e *Engine) Field(ctx context.Context, img *imageio.Image, o Options) (*ins
 	if err != nil {
 		return nil, err
 	}
-	field := instances.New(img.W, img.H, e.about.Classes[0])
-	for i, one := range found {
-		q.Progress("outline", i, len(found))
-		if one.scale != found[0].scale && one.covered(field) {
-			continue
+	field, usual := instances.New(img.W, img.H, e.about.Classes[0]), 0.
+	for done := 0; done < len(found); { // a scale at a time
+		things := found[done:]
+		if n := slices.IndexFunc(things, func(t *thing) bool { return t.scale != things[0].scale }); n > 0 {
+			things = things[:n]
 		}
-		if _, err := e.outline(ctx, q, field, one, found); err != nil {
+		drawn := slices.DeleteFunc(slices.Clone(things), func(t *thing) bool { return t.covered(field) })
+		for i, t := range drawn {
+			q.Progress("outline", done+i, len(found))
+			if err := e.draw(ctx, q, t); err != nil {
+				return nil, err
+			}
+		}
+		done += len(things)
+		if drawn, err = e.united(ctx, q, drawn); err != nil {
 			return nil, err
+		}
+		if usual == 0 {
+			usual = median(drawn, func(t *thing) float64 { return float64(len(t.piece(anywhere))) })
+		}
+		drawn = slices.DeleteFunc(drawn, func(t *thing) bool { return t.claim(usual) < leastClaim })
+		for _, t := range drawn {
+			if _, err := t.addTo(field, drawn); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return field, nil
@@ -77,260 +75,157 @@ func (e *Engine) Object(ctx context.Context, img *imageio.Image, field *instance
 	if err != nil {
 		return 0, err
 	}
-	return e.outline(ctx, q, field, &thing{number: number, box: image.Rect(square.X, square.Y, square.X+square.Side, square.Y+square.Side), alone: true}, nil)
+	t := &thing{number: number, box: image.Rect(square.X, square.Y, square.X+square.Side, square.Y+square.Side), alone: true}
+	if err := e.draw(ctx, q, t); err != nil {
+		return 0, err
+	}
+	return t.addTo(field, nil)
 }
 
-// thing is an object as the finder marks it.
-type thing struct {
-	number uint16          // that it should have, or 0
-	box    image.Rectangle // pixels of the picture
-	scale  float64         // pixels of the picture in a pixel of the map
-	w      int             // of mask
-	origin image.Point     // of mask, pixels of the map
-	mask   []bool          // in the map
-	area   float64         // pixels of the picture
-	sure   float64         // mean probability of the core
-	alone  bool            // a person gave the square
-}
-
-// has reports whether the finder gives a pixel of the picture to the thing.
-func (t *thing) has(x, y int) bool {
-	mx, my := int((float64(x)+.5)/t.scale)-t.origin.X, int((float64(y)+.5)/t.scale)-t.origin.Y
-	return mx >= 0 && my >= 0 && mx < t.w && my*t.w+mx < len(t.mask) && t.mask[my*t.w+mx]
-}
-
-// covered reports whether objects of the field have some of the thing already.
-func (t *thing) covered(field *instances.Field) bool {
-	for i, set := range t.mask {
-		if set && field.At(int((float64(t.origin.X+i%t.w)+.5)*t.scale), int((float64(t.origin.Y+i/t.w)+.5)*t.scale)) > 0 {
-			return true
-		}
+// draw lets the network draw a thing. Beside the picture it draws nothing.
+func (e *Engine) draw(ctx context.Context, q request, t *thing) error {
+	side, at := int(math.Ceil(instances.Margin*float64(max(t.box.Dx(), t.box.Dy(), 8)))), t.box.Min.Add(t.box.Max).Div(2)
+	if t.alone {
+		side = t.box.Dx()
 	}
-	return false
-}
-
-// findAll finds the things at both scales. Those of the coarser scale come first, since the finer
-// one shows parts of large things as things, unless they are too small there. Things that are much
-// smaller than the first are left out.
-func (e *Engine) findAll(ctx context.Context, q request) (found []*thing, err error) {
-	side := e.finder.about.Side
-	scales := []float64{coarser, finer}
-	whole := float64(max(q.image.W, q.image.H)) / float64(side)
-	for i, s := range scales {
-		scales[i] = min(s, whole)
+	t.square = image.Rect(at.X-side/2, at.Y-side/2, at.X-side/2+side, at.Y-side/2+side).Intersect(image.Rect(0, 0, q.image.W, q.image.H))
+	if t.square.Empty() {
+		return nil
 	}
-	scales = slices.Compact(scales)
-	var tiles []image.Point
-	total := 0
-	for _, s := range scales {
-		total += len(tilesOf(q.image, s, side))
-	}
-	var all [][]*thing
-	done := 0
-	for _, s := range scales {
-		tiles = tilesOf(q.image, s, side)
-		m := newMap(q.image, s)
-		for _, at := range tiles {
-			q.Progress("find", done, total)
-			done++
-			if err := e.finder.mark(ctx, q.image, m, at, side); err != nil {
-				return nil, err
-			}
-		}
-		all = append(all, m.things())
-	}
-	if len(all) == 2 && median(all[0], func(t *thing) float64 { return float64(max(t.box.Dx(), t.box.Dy())) / t.scale }) < tooSmall {
-		slices.Reverse(all)
-	}
-	least := 0.
-	for i, things := range all {
-		if least *= missed; i == 0 {
-			least = smallest * median(things, func(t *thing) float64 { return t.area })
-		}
-		var order []int // in reading order, in bands; the last 16 bits are the thing's
-		for n, t := range things[:min(len(things), 1<<16)] {
-			if t.area >= least {
-				order = append(order, ((t.box.Min.Y+t.box.Max.Y)/2/bandHeight<<20+max(0, t.box.Min.X))<<16+n&0xffff)
-			}
-		}
-		slices.Sort(order)
-		for _, at := range order {
-			found = append(found, things[at&0xffff])
-		}
-	}
-	return found, nil
-}
-
-// median is the middle value of things; 0: there is none.
-func median(things []*thing, value func(t *thing) float64) float64 {
-	var all []float64
-	for _, t := range things {
-		all = append(all, value(t))
-	}
-	if len(all) == 0 {
-		return 0
-	}
-	slices.Sort(all)
-	return all[len(all)/2]
-}
-
-// tilesOf are the corners of the tiles, pixels of the map. They cover the picture.
-func tilesOf(img *imageio.Image, scale float64, side int) (corners []image.Point) {
-	starts := func(pixels int) (all []int) {
-		n, step := int(math.Ceil(float64(pixels)/scale)), int(float64(side)*(1-overlap))
-		for at := 0; ; at += step {
-			if at+side >= n {
-				return append(all, max(0, (n-side)))
-			}
-			all = append(all, at)
-		}
-	}
-	for _, y := range starts(img.H) {
-		for _, x := range starts(img.W) {
-			corners = append(corners, image.Pt(x, y))
-		}
-	}
-	return corners
-}
-
-// fieldMap is what the finder marks in a picture, in levels of 0 to 255.
-type fieldMap struct {
-	w, h       int
-	scale      float64
-	cell, core []uint8
-}
-
-func newMap(img *imageio.Image, scale float64) *fieldMap {
-	m := &fieldMap{w: int(math.Ceil(float64(img.W) / scale)), h: int(math.Ceil(float64(img.H) / scale)), scale: scale}
-	m.cell, m.core = make([]uint8, m.w*m.h), make([]uint8, m.w*m.h)
-	return m
-}
-
-// mark looks at a tile. Near the border of a tile that lies within the picture, the next one knows
-// better.
-func (e *Engine) mark(ctx context.Context, img *imageio.Image, m *fieldMap, at image.Point, side int) error {
-	square := imageio.Square{X: int(float64(at.X) * m.scale), Y: int(float64(at.Y) * m.scale), Side: int(math.Round(float64(side) * m.scale))}
-	if err := e.feed(ctx, e.crop(img, square)); err != nil {
-		return err
-	}
-	y, err := e.checked(ctx, e.network.Recur)
+	o := q.Options
+	o.ROI, o.Evidence, o.Progress = "none", nil, nil
+	r, err := e.Segment(ctx, part(q.image, t.square), o)
 	if err != nil {
 		return err
 	}
-	edge := int(float64(side) * overlap / 2)
-	for i := range side * side {
-		x, line := at.X+i%side, at.Y+i/side
-		if x >= m.w || line >= m.h || i%side < edge && at.X > 0 || i/side < edge && at.Y > 0 {
-			continue
-		}
-		m.cell[line*m.w+x], m.core[line*m.w+x] = uint8(255*y[2*i]), uint8(255*y[2*i+1])
+	p, differ := r.Probability(0), r.Disagreement(0)
+	t.on, t.disagreement, t.doubt = make([]bool, len(p)), make([]uint8, len(p)), r.Doubt
+	for i := range p {
+		t.on[i], t.disagreement[i] = p[i] > 0.5, uint8(255*differ[i]+0.5)
 	}
 	return nil
 }
 
-// leastCore is how many pixels of the map a core has at least.
-const leastCore = 5
-
-// things are the cores of the map, each with the cell around it. Where cells touch, a pixel goes to
-// the core from which the fewest steps lead to it.
-func (m *fieldMap) things() (all []*thing) {
-	owner := make([]int32, len(m.cell)) // core + 1
-	var front []int
-	for _, core := range roi.Connected(len(m.core), m.w, true, func(i int) bool { return m.core[i] > 127 }) {
-		if len(core) < leastCore {
-			continue
-		}
-		t := &thing{scale: m.scale}
-		for _, i := range core {
-			owner[i] = int32(len(all) + 1)
-			t.sure += float64(m.core[i]) / 255 / float64(len(core))
-		}
-		all, front = append(all, t), append(front, core...)
-	}
-	boxes, areas := make([]image.Rectangle, len(all)), make([]int, len(all))
-	for len(front) > 0 {
-		pulse.Beat()
-		var next []int
-		for _, i := range front {
-			x, y, by := i%m.w, i/m.w, owner[i]
-			boxes[by-1], areas[by-1] = boxes[by-1].Union(image.Rect(x, y, x+1, y+1)), areas[by-1]+1
-			for _, to := range [...]image.Point{{x - 1, y}, {x + 1, y}, {x, y - 1}, {x, y + 1}} {
-				if j := to.Y*m.w + to.X; to.In(image.Rect(0, 0, m.w, m.h)) && owner[j] == 0 && m.cell[j] > 127 {
-					owner[j] = by
-					next = append(next, j)
-				}
-			}
-		}
-		front = next
-	}
-	for i := range all {
-		b, t := boxes[i], all[i]
-		t.origin, t.w, t.area = b.Min, b.Dx(), float64(areas[i])*m.scale*m.scale
-		for y := b.Min.Y; y < b.Max.Y; y++ {
-			for x := b.Min.X; x < b.Max.X; x++ {
-				t.mask = append(t.mask, owner[y*m.w+x] == int32(i+1))
-			}
-		}
-		t.box = image.Rect(int(float64(b.Min.X)*m.scale), int(float64(b.Min.Y)*m.scale), int(float64(b.Max.X)*m.scale), int(float64(b.Max.Y)*m.scale))
-	}
-	return all
+// at is the pixel of the picture of index i in the square.
+func (t *thing) at(i int) (x, y int) {
+	return t.square.Min.X + i%t.square.Dx(), t.square.Min.Y + i/t.square.Dx()
 }
 
-// outline draws a thing and adds it to the field, without what the finder gives to others. Of what
-// the network draws the piece counts that has most of the thing.
-func (e *Engine) outline(ctx context.Context, q request, field *instances.Field, t *thing, others []*thing) (uint16, error) {
-	side, at := int(math.Ceil(Margin*float64(max(t.box.Dx(), t.box.Dy(), 8)))), t.box.Min.Add(t.box.Max).Div(2)
-	if t.alone {
-		side = t.box.Dx()
-	}
-	square := image.Rect(at.X-side/2, at.Y-side/2, at.X-side/2+side, at.Y-side/2+side).Intersect(image.Rect(0, 0, q.image.W, q.image.H))
-	if square.Empty() {
-		return 0, nil
-	}
-	o := q.Options
-	o.ROI, o.Evidence, o.Progress = "none", nil, nil
-	r, err := e.Segment(ctx, part(q.image, square), o)
-	if err != nil {
-		return 0, err
-	}
-	p := r.Probability(0)
-	var near []*thing
-	for _, o := range others {
-		if o != t && o.box.Overlaps(square) && o.scale == t.scale {
-			near = append(near, o)
-		}
-	}
-	free := make([]bool, len(p))
-	for i := range free {
-		x, y := square.Min.X+i%square.Dx(), square.Min.Y+i/square.Dx()
-		free[i] = field.At(x, y) == 0 && !slices.ContainsFunc(near, func(o *thing) bool { return o.has(x, y) })
-	}
-	mask, best := make([]uint8, len(p)), 0
-	for _, piece := range roi.Connected(len(p), square.Dx(), true, func(i int) bool { return free[i] && p[i] > 0.5 }) {
+// anywhere says that all pixels are free.
+func anywhere(int) bool { return true }
+
+// piece is the connected part of the mask, where it is free, that has most of the thing. Its
+// indices are in the square.
+func (t *thing) piece(free func(i int) bool) (best []int) {
+	most := 0
+	for _, piece := range roi.Connected(len(t.on), t.square.Dx(), true, func(i int) bool { return t.on[i] && free(i) }) {
 		shared := 0
 		for _, i := range piece {
-			if t.alone || t.has(square.Min.X+i%square.Dx(), square.Min.Y+i/square.Dx()) {
+			if t.alone || t.has(t.at(i)) {
 				shared++
 			}
 		}
-		if shared > best {
-			best = shared
-			clear(mask)
-			for _, i := range piece {
-				mask[i] = 255
+		if shared > most {
+			most, best = shared, piece
+		}
+	}
+	return best
+}
+
+// united are drawn things of which those are one that the network takes for one: what it draws of one
+// has half of the other, and what it draws of both together has more than half of each.
+func (e *Engine) united(ctx context.Context, q request, things []*thing) ([]*thing, error) {
+	all := slices.Clone(things)
+	for i := 0; i < len(all); i++ {
+		for j := 0; j < i; j++ {
+			pulse.Beat()
+			a, b := all[i], all[j]
+			if !a.box.Overlaps(b.square) || !b.box.Overlaps(a.square) || !a.draws(b) && !b.draws(a) {
+				continue
+			}
+			both := whole(a, b)
+			if err := e.draw(ctx, q, both); err != nil {
+				return nil, err
+			}
+			if both.draws(a) && both.draws(b) {
+				all[j] = both
+				all = slices.Delete(all, i, i+1)
+				i, j = j-1, len(all) // again from both
 			}
 		}
 	}
-	if best == 0 {
-		return 0, nil
-	}
-	one := instances.Object{Number: t.number, By: instances.Model, Doubt: r.Doubt}
-	for i, v := range r.Disagreement(0) {
-		if free[i] {
-			one.Disagreement += float64(v)
+	return all, nil
+}
+
+// leastClaim is the claim of an object. It was chosen on fields of cells that the finder had learned
+// from.
+const leastClaim = 0.25
+
+// claim says how far a thing is an object: the finder's probability, times the share of the smaller
+// one that the finder's and the network's areas have in common, times the network's area over the
+// usual one.
+func (t *thing) claim(usual float64) float64 {
+	piece, shared := t.piece(anywhere), 0.
+	for _, i := range piece {
+		if t.has(t.at(i)) {
+			shared++
 		}
 	}
-	return field.Add(square, mask, one)
+	area := float64(len(piece))
+	return t.sure * shared / max(1, min(area, t.area)) * area / max(1, usual)
+}
+
+// draws reports whether what the network draws of a thing has more than half of another one.
+func (t *thing) draws(o *thing) bool {
+	shared := 0.
+	for _, i := range t.piece(anywhere) {
+		if o.has(t.at(i)) {
+			shared++
+		}
+	}
+	return shared > o.area/2
+}
+
+// whole is the thing of two parts, not drawn.
+func whole(a, b *thing) *thing {
+	t, parts := &thing{scale: a.scale}, [...]*thing{a, b}
+	var within image.Rectangle // pixels of the map
+	for _, p := range parts {
+		within = within.Union(image.Rect(0, 0, p.w, len(p.mask)/p.w).Add(p.origin))
+		t.box, t.area, t.sure = t.box.Union(p.box), t.area+p.area, max(t.sure, p.sure)
+	}
+	t.origin, t.w, t.mask = within.Min, within.Dx(), make([]bool, within.Dx()*within.Dy())
+	for _, p := range parts {
+		for i, set := range p.mask {
+			if set {
+				t.mask[(p.origin.Y-t.origin.Y+i/p.w)*t.w+p.origin.X-t.origin.X+i%p.w] = true
+			}
+		}
+	}
+	return t
+}
+
+// addTo adds what was drawn to the field, without what the finder gives to others.
+func (t *thing) addTo(field *instances.Field, others []*thing) (uint16, error) {
+	if t.square.Empty() {
+		return 0, nil
+	}
+	others = slices.DeleteFunc(slices.Clone(others), func(o *thing) bool { return o == t || !o.box.Overlaps(t.square) })
+	free := func(i int) bool {
+		x, y := t.at(i)
+		return field.At(x, y) == 0 && !slices.ContainsFunc(others, func(o *thing) bool { return o.has(x, y) })
+	}
+	one := instances.Object{Number: t.number, By: instances.Model, Doubt: t.doubt}
+	for i, v := range t.disagreement {
+		if free(i) {
+			one.Disagreement += float64(v) / 255
+		}
+	}
+	mask := make([]uint8, len(t.on))
+	for _, i := range t.piece(free) {
+		mask[i] = 255
+	}
+	return field.Add(t.square, mask, one)
 }
 
 // part is a rectangle of a picture as a picture.
