@@ -61,6 +61,7 @@ type reading struct {
 type file struct {
 	Rater, Class, File string
 	X, Y               int
+	Filled             bool // between two slices: a person's once its image is accepted
 }
 
 var isSum = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -419,7 +420,9 @@ func (r *work) origin(class string) string {
 			return "drawn"
 		}
 		return "accepted"
-	case slices.ContainsFunc(r.Drawn, func(f file) bool { return f.Class == class && f.Rater == you }):
+	case slices.ContainsFunc(r.Drawn, func(f file) bool {
+		return f.Class == class && f.Rater == you && (!f.Filled || r.Review == "accepted")
+	}):
 		return "drawn"
 	case r.Review == "accepted":
 		return "accepted"

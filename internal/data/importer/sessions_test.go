@@ -97,7 +97,7 @@ func TestSessions(t *testing.T) {
 	}
 	writeSession(t, filepath.Join(source, "ann.mrprism"), "Ann B.", "2026-11-27", []fields{
 		read(first, "eye1.png", "accepted", fields{"masks": shown, "drawn": stroke}), read(first, "eye1.png", "", fields{"masks": shown, "drawn": stroke}), read(first, "eye1.png", "accepted", nil),
-		read(second, "x.png", "", fields{"masks": shown}),
+		read(second, "x.png", "", fields{"masks": shown, "drawn": []fields{{"rater": "you", "class": "cup", "file": "drawn/1_1.png", "x": 10, "y": 5, "filled": true}}}),
 	}, model, nil)
 	writeSession(t, filepath.Join(source, "older.mrprism"), "Ann B.", "2026-11-20", []fields{read(first, "eye1.png", "rejected", nil)}, nil, nil)
 	byHand := append(stroke, fields{"rater": "ann", "class": "disc", "file": "drawn/1_1.png", "x": 0, "y": 0})
