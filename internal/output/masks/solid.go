@@ -47,8 +47,8 @@ func NewSolid(s *series.Series, readers []Reader, classes []string, formats []Fo
 	return out
 }
 
-// Add adds the maps of slice i of Series.Slices, in place of earlier ones and of what a person drew
-// on them. Slices may be added in any order, also at the same time.
+// Add adds the maps of slice i of Series.Slices, in place of earlier ones. What a person drew on those
+// stays. Slices may be added in any order, also at the same time.
 func (s *Solid) Add(i int, r *segment.Maps) error {
 	one := layer{picture: r.Picture}
 	within, _, _ := r.Within()
@@ -83,8 +83,31 @@ func (s *Solid) Add(i int, r *segment.Maps) error {
 		}
 		one.levels = append(one.levels, all)
 	}
-	s.slices[i] = one
+	s.put(i, one)
 	return nil
+}
+
+// put is Add of what is known of the slice.
+func (s *Solid) put(i int, one layer) {
+	was := s.slices[i]
+	s.slices[i] = one
+	if len(was.drawn) > 0 && was.picture.W*was.picture.H == one.picture.W*one.picture.H {
+		s.slices[i].drawn, s.slices[i].hand = was.drawn, make([]int, len(s.classes))
+		for c := range s.classes {
+			s.count(i, c)
+		}
+	}
+}
+
+// count counts the pixels of a class in slice i that a person drew on.
+func (s *Solid) count(i, class int) {
+	one := &s.slices[i]
+	if one.hand[class] = 0; one.drawn[class] == nil {
+		return
+	}
+	for _, v := range s.plane(0, class, i) {
+		one.hand[class] += int(v >> 7)
+	}
 }
 
 var deflaters = sync.Pool{New: func() any {
@@ -124,13 +147,10 @@ func (s *Solid) AddMask(i, class int, drawn []uint8) error {
 	if one.drawn == nil {
 		one.drawn, one.hand = make([][]byte, len(s.classes)), make([]int, len(s.classes))
 	}
-	if one.drawn[class], one.hand[class] = nil, 0; drawn == nil {
-		return nil
+	if one.drawn[class] = nil; drawn != nil {
+		one.drawn[class] = deflated(imageio.Unturned(&one.picture, drawn))
 	}
-	one.drawn[class] = deflated(imageio.Unturned(&one.picture, drawn))
-	for _, v := range s.plane(0, class, i) {
-		one.hand[class] += int(v >> 7)
-	}
+	s.count(i, class)
 	return nil
 }
 

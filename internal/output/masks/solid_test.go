@@ -148,6 +148,8 @@ func TestSolidsWithDrawings(t *testing.T) {
 	require.NoError(t, solid.AddMask(1, 0, drawn))
 	after := solid.Measure().Structures[0]
 	assert.Equal(t, before.Areas[1]+100, after.Areas[1])
+	solid.put(1, solidOf(t, s).slices[1])
+	assert.Equal(t, after, solid.Measure().Structures[0], "computed once more")
 	assert.InEpsilon(t, *before.ML+100*0.8*0.8*step/1000, *after.ML, 1e-9)
 	assert.Equal(t, []float64{*before.Low, *before.High}, []float64{*after.Low, *after.High})
 	d := Drawing{By: Consensus, Model: &weights.Model{SHA256: "0123456789abcdef"}}
