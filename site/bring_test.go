@@ -28,14 +28,7 @@ import (
 func writtenSession(t *testing.T, grader string, version, side int, images ...[]byte) []byte {
 	t.Helper()
 	type fields = map[string]any
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
-	add := func(name string, data []byte) {
-		f, err := w.Create(name)
-		require.NoError(t, err)
-		_, err = f.Write(data)
-		require.NoError(t, err)
-	}
+	files := map[string][]byte{"log/1.jsonl": []byte("{}\n")}
 	var readings []fields
 	for i, data := range images {
 		var all []fields
@@ -47,22 +40,20 @@ func writtenSession(t *testing.T, grader string, version, side int, images ...[]
 			var drawn bytes.Buffer
 			require.NoError(t, png.Encode(&drawn, mask))
 			file := fmt.Sprintf("drawn/%d%s.png", i, class)
-			add(file, drawn.Bytes())
+			files[file] = drawn.Bytes()
 			all = append(all, fields{"rater": "you", "class": class, "file": file, "x": 10, "y": 10})
 		}
 		sum := fmt.Sprintf("%x", sha256.Sum256(data))
-		add("images/"+sum+".png", data)
+		files["images/"+sum+".png"] = data
 		readings = append(readings, fields{
 			"image": fields{"sha256": sum, "name": fmt.Sprintf("eye-%d.png", i), "slice": 0, "slices": 1}, "review": "accepted", "decided": "2026-11-27T05:00:00Z",
 			"drawn": all, "result": fields{"classes": []string{"disc", "cup"}},
 		})
 	}
-	text, err := json.Marshal(fields{"format": "MrPrism session", "version": version, "grader": grader, "saved": "2026-11-27", "readings": readings})
+	var err error
+	files["session.json"], err = json.Marshal(fields{"format": "MrPrism session", "version": version, "grader": grader, "saved": "2026-11-27", "readings": readings})
 	require.NoError(t, err)
-	add("session.json", text)
-	add("log/1.jsonl", []byte("{}\n"))
-	require.NoError(t, w.Close())
-	return b.Bytes()
+	return zipped(t, files)
 }
 
 // Sessions of three graders come together: agreement, the images by disagreement, outlines, fused

@@ -62,21 +62,12 @@ func fieldSession(t *testing.T, grader string, n, larger, shift int) []byte {
 		"field": fields{"class": "cell", "file": "fields/1_1.png", "changed": true, "objects": objects}, "result": fields{"classes": []string{"cell"}},
 	}}})
 	require.NoError(t, err)
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
-	for name, data := range map[string][]byte{"session.json": text, "fields/1_1.png": labels, "images/" + sum + ".png": picture} {
-		f, err := w.Create(name)
-		require.NoError(t, err)
-		_, err = f.Write(data)
-		require.NoError(t, err)
-	}
-	require.NoError(t, w.Close())
-	return b.Bytes()
+	return zipped(t, map[string][]byte{"session.json": text, "fields/1_1.png": labels, "images/" + sum + ".png": picture})
 }
 
-// Three people's sessions of one field of 25 cells come together in the page alone: who found what and
-// how alike, everybody's outlines and the fused cells, figures, a data set that "train check" passes,
-// and a model that learns from it, to its end (8 minutes) if MRPRISM_LARGE is set.
+// Three people's sessions of one field of 25 cells come together in the page alone: who found what
+// and how alike, everybody's outlines and the fused cells, figures, a data set that "train check"
+// passes, and a model that learns from it, to its end (8 minutes) if MRPRISM_LARGE is set.
 func TestFieldsOfThreePeople(t *testing.T) {
 	t.Parallel()
 	_, files := shippedModel(t, "cells")

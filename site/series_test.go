@@ -198,8 +198,8 @@ func TestSeriesOfFiles(t *testing.T) {
 	p.clean()
 }
 
-// TestAxeOfSeries runs axe over a series, if MRPRISM_AXE names axe.min.js, and writes what people see
-// to the folder MRPRISM_SCREENSHOTS.
+// TestAxeOfSeries runs axe over a series, if MRPRISM_AXE names axe.min.js, and writes what people
+// see to the folder MRPRISM_SCREENSHOTS.
 func TestAxeOfSeries(t *testing.T) {
 	script, _ := os.ReadFile(os.Getenv("MRPRISM_AXE"))
 	folder := os.Getenv("MRPRISM_SCREENSHOTS")
@@ -296,8 +296,8 @@ func niftiOf(w, h, d int) []byte {
 	return out
 }
 
-// The page's own worker orders a folder of DICOM slices, measures their volume, draws what is between
-// two corrections, and saves a DICOM SEG and NIfTI volumes with what a person drew.
+// The page's own worker orders a folder of DICOM slices, measures their volume, draws what is
+// between two corrections, and saves a DICOM SEG and NIfTI volumes with what a person drew.
 func TestWorkerMakesSeries(t *testing.T) {
 	t.Parallel()
 	about := segmenttest.Raters()
@@ -377,9 +377,9 @@ func TestWorkerMakesSeries(t *testing.T) {
 	p.clean()
 }
 
-// TestLargeVolume measures the time of 20 slices on the processor, and the memory of the page with 20
-// slices of 256³ voxels computed on one thread, as withoutThreads says, if MRPRISM_LARGE is set. Of
-// each further slice the worker keeps deflated masks, and the page figures and PNGs.
+// TestLargeVolume measures the time of 20 slices on the processor, and the memory of the page with
+// 20 slices of 256³ voxels computed on one thread, as withoutThreads says, if MRPRISM_LARGE is set.
+// Of each further slice the worker keeps deflated masks, and the page figures and PNGs.
 func TestLargeVolume(t *testing.T) {
 	if os.Getenv("MRPRISM_LARGE") == "" {
 		t.Skip("MRPRISM_LARGE is not set: this takes minutes")

@@ -235,6 +235,12 @@ func refiled(t *testing.T, data []byte, change func(files map[string][]byte, ses
 	var err error
 	files["session.json"], err = json.Marshal(session)
 	require.NoError(t, err)
+	return zipped(t, files)
+}
+
+// zipped is a ZIP of files.
+func zipped(t *testing.T, files map[string][]byte) []byte {
+	t.Helper()
 	var packed bytes.Buffer
 	w := zip.NewWriter(&packed)
 	for name, content := range files {

@@ -18,8 +18,9 @@ type stack struct {
 	solid *masks.Solid
 }
 
-// OpenSeries orders the slices of files, in place of the series before. Pictures of these files then
-// come from it: Job.Part. It reads a file when it is wanted, and keeps one that has all slices.
+// OpenSeries orders the slices of files, in place of the series before. Pictures of these files
+// then come from it: Job.Part. It reads a file when it is wanted, and keeps one that has all
+// slices.
 func (h *Host) OpenSeries(name string, files []series.File) (*series.Series, error) {
 	h.stack = nil
 	s, err := series.New(name, files)

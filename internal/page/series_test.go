@@ -79,8 +79,8 @@ func TestSeriesOfAVolume(t *testing.T) {
 	require.ErrorContains(t, segmented(4, "cells"), "is no longer in memory")
 }
 
-// Files of one frame come in the order of their places. What makes no series is refused with what to
-// do, and ends the series before.
+// Files of one frame come in the order of their places. What makes no series is refused with what
+// to do, and ends the series before.
 func TestSeriesOfFiles(t *testing.T) {
 	w := here(t, processor).start()
 	of := func(name string, data []byte, err error) series.File {

@@ -110,6 +110,9 @@ func (w *world) start() *world {
 		},
 		now: func() time.Time { return w.time },
 	})
+	if mk := w.engines.making; mk != nil { // warming, which whoever makes an engine at once would skip
+		<-mk.done
+	}
 	w.t.Cleanup(func() {
 		w.closeDevice()
 		require.Zero(w.t, w.alive, "devices and engines that are not closed")

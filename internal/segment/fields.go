@@ -22,9 +22,9 @@ func FindsMany(m *weights.Model) bool {
 
 // Field finds all objects of a picture, such as the cells in a field of view. The finder marks
 // objects and their cores in tiles at two scales. Then the network draws each object in a square
-// around it, and what it takes for one object is one. No pixel belongs to two objects. Of the options RaterWeights and Progress count, with
-// the stages "find" (tiles) and "outline" (objects). A model without a finder of many objects gives
-// an OptionError.
+// around it. Two things that it draws as one are one object. No pixel belongs to two objects. Of
+// the options RaterWeights and Progress count, with the stages "find" (tiles) and "outline"
+// (objects). A model without a finder of many objects gives an OptionError.
 func (e *Engine) Field(ctx context.Context, img *imageio.Image, o Options) (*instances.Field, error) {
 	if e.finder == nil || len(e.finder.about.Classes) != 2 {
 		return nil, &OptionError{fmt.Errorf("model %s marks one %s a picture, and finds no further ones", e.about.Name, e.about.Classes[0])}
@@ -55,7 +55,7 @@ func (e *Engine) Field(ctx context.Context, img *imageio.Image, o Options) (*ins
 			return nil, err
 		}
 		if usual == 0 {
-			usual = median(drawn, func(t *thing) float64 { return float64(len(t.piece(anywhere))) })
+			usual = median(drawn, func(t *thing) float64 { return t.drawn })
 		}
 		drawn = slices.DeleteFunc(drawn, func(t *thing) bool { return t.claim(usual) < leastClaim })
 		for _, t := range drawn {
@@ -82,7 +82,8 @@ func (e *Engine) Object(ctx context.Context, img *imageio.Image, field *instance
 	return t.addTo(field, nil)
 }
 
-// draw lets the network draw a thing. Beside the picture it draws nothing.
+// draw lets the network draw a thing. Of its mask the connected part counts that has most of the
+// thing. Beside the picture it draws nothing.
 func (e *Engine) draw(ctx context.Context, q request, t *thing) error {
 	side, at := int(math.Ceil(instances.Margin*float64(max(t.box.Dx(), t.box.Dy(), 8)))), t.box.Min.Add(t.box.Max).Div(2)
 	if t.alone {
@@ -94,14 +95,18 @@ func (e *Engine) draw(ctx context.Context, q request, t *thing) error {
 	}
 	o := q.Options
 	o.ROI, o.Evidence, o.Progress = "none", nil, nil
-	r, err := e.Segment(ctx, part(q.image, t.square), o)
+	r, err := e.Segment(ctx, q.image.Part(t.square), o)
 	if err != nil {
 		return err
 	}
-	p, differ := r.Probability(0), r.Disagreement(0)
-	t.on, t.disagreement, t.doubt = make([]bool, len(p)), make([]uint8, len(p)), r.Doubt
-	for i := range p {
-		t.on[i], t.disagreement[i] = p[i] > 0.5, uint8(255*differ[i]+0.5)
+	p := r.Probability(0)
+	t.on, t.disagreement, t.doubt, t.drawn = make([]bool, len(p)), make([]uint8, len(p)), r.Doubt, 0
+	for i, v := range r.Disagreement(0) {
+		t.disagreement[i] = uint8(255*v + 0.5)
+	}
+	for _, i := range t.piece(func(i int) bool { return p[i] > 0.5 }) {
+		t.on[i] = true
+		t.drawn++
 	}
 	return nil
 }
@@ -111,14 +116,10 @@ func (t *thing) at(i int) (x, y int) {
 	return t.square.Min.X + i%t.square.Dx(), t.square.Min.Y + i/t.square.Dx()
 }
 
-// anywhere says that all pixels are free.
-func anywhere(int) bool { return true }
-
-// piece is the connected part of the mask, where it is free, that has most of the thing. Its
-// indices are in the square.
-func (t *thing) piece(free func(i int) bool) (best []int) {
+// piece is the connected part of a mask in the square that has most of the thing, as indices.
+func (t *thing) piece(mask func(i int) bool) (best []int) {
 	most := 0
-	for _, piece := range roi.Connected(len(t.on), t.square.Dx(), true, func(i int) bool { return t.on[i] && free(i) }) {
+	for _, piece := range roi.Connected(t.square.Dx()*t.square.Dy(), t.square.Dx(), true, mask) {
 		shared := 0
 		for _, i := range piece {
 			if t.alone || t.has(t.at(i)) {
@@ -132,8 +133,18 @@ func (t *thing) piece(free func(i int) bool) (best []int) {
 	return best
 }
 
-// united are drawn things of which those are one that the network takes for one: what it draws of one
-// has half of the other, and what it draws of both together has more than half of each.
+// shared is how many pixels of another thing the network draws, or of this one.
+func (t *thing) shared(o *thing) (n float64) {
+	for i, on := range t.on {
+		if on && o.has(t.at(i)) {
+			n++
+		}
+	}
+	return n
+}
+
+// united are drawn things of which those are one that the network takes for one: what it draws of
+// one has half of the other, and what it draws of both together has more than half of each.
 func (e *Engine) united(ctx context.Context, q request, things []*thing) ([]*thing, error) {
 	all := slices.Clone(things)
 	for i := 0; i < len(all); i++ {
@@ -157,34 +168,19 @@ func (e *Engine) united(ctx context.Context, q request, things []*thing) ([]*thi
 	return all, nil
 }
 
-// leastClaim is the claim of an object. It was chosen on fields of cells that the finder had learned
-// from.
+// leastClaim is the claim of an object. It was chosen on fields of cells that the finder had
+// learned from.
 const leastClaim = 0.25
 
 // claim says how far a thing is an object: the finder's probability, times the share of the smaller
 // one that the finder's and the network's areas have in common, times the network's area over the
 // usual one.
 func (t *thing) claim(usual float64) float64 {
-	piece, shared := t.piece(anywhere), 0.
-	for _, i := range piece {
-		if t.has(t.at(i)) {
-			shared++
-		}
-	}
-	area := float64(len(piece))
-	return t.sure * shared / max(1, min(area, t.area)) * area / max(1, usual)
+	return t.sure * t.shared(t) / max(1, min(t.drawn, t.area)) * t.drawn / max(1, usual)
 }
 
 // draws reports whether what the network draws of a thing has more than half of another one.
-func (t *thing) draws(o *thing) bool {
-	shared := 0.
-	for _, i := range t.piece(anywhere) {
-		if o.has(t.at(i)) {
-			shared++
-		}
-	}
-	return shared > o.area/2
-}
+func (t *thing) draws(o *thing) bool { return t.shared(o) > o.area/2 }
 
 // whole is the thing of two parts, not drawn.
 func whole(a, b *thing) *thing {
@@ -222,18 +218,8 @@ func (t *thing) addTo(field *instances.Field, others []*thing) (uint16, error) {
 		}
 	}
 	mask := make([]uint8, len(t.on))
-	for _, i := range t.piece(free) {
+	for _, i := range t.piece(func(i int) bool { return t.on[i] && free(i) }) {
 		mask[i] = 255
 	}
 	return field.Add(t.square, mask, one)
-}
-
-// part is a rectangle of a picture as a picture.
-func part(img *imageio.Image, at image.Rectangle) *imageio.Image {
-	out := *img
-	out.W, out.H, out.Pix = at.Dx(), at.Dy(), make([]uint8, 0, 3*at.Dx()*at.Dy())
-	for y := at.Min.Y; y < at.Max.Y; y++ {
-		out.Pix = append(out.Pix, img.Pix[3*(y*img.W+at.Min.X):3*(y*img.W+at.Max.X)]...)
-	}
-	return &out
 }

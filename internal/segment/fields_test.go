@@ -5,7 +5,6 @@ package segment_test
 import (
 	"context"
 	"image"
-	"image/png"
 	"os"
 	"path/filepath"
 	"testing"
@@ -106,7 +105,10 @@ func TestFieldsOfHeldOutCells(t *testing.T) {
 			require.NoError(t, err)
 			f, err := e.Field(t.Context(), l.Image, segment.Options{Recurrences: segment.Trained})
 			require.NoError(t, err)
-			truth := labelled(t, filepath.Join(folder, "labels", one.Name+".png"))
+			labels, err := os.ReadFile(filepath.Join(folder, "labels", one.Name+".png"))
+			require.NoError(t, err)
+			truth, err := instances.ReadPNG(labels, l.W, l.H, "cell")
+			require.NoError(t, err)
 			score := instances.Compare(truth, f, .25)
 			cells, objects = cells+float64(len(truth.Objects)), objects+float64(len(f.Objects))
 			found, dice = found+float64(score.Matched), dice+score.Dice*float64(score.Matched)
@@ -115,19 +117,4 @@ func TestFieldsOfHeldOutCells(t *testing.T) {
 		assert.GreaterOrEqual(t, found/cells, c.found)
 		assert.LessOrEqual(t, 1-found/objects, c.more)
 	}
-}
-
-// labelled reads a label image of 16 bits.
-func labelled(t *testing.T, path string) *instances.Field {
-	file, err := os.Open(path)
-	require.NoError(t, err)
-	defer file.Close()
-	m, err := png.Decode(file)
-	require.NoError(t, err)
-	pixels := m.(*image.Gray16).Pix
-	labels := make([]uint16, len(pixels)/2)
-	for i := range labels {
-		labels[i] = uint16(pixels[2*i])<<8 | uint16(pixels[2*i+1])
-	}
-	return instances.FromLabels(m.Bounds().Dx(), m.Bounds().Dy(), "cell", labels)
 }

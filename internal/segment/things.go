@@ -22,8 +22,8 @@ const (
 	overlap        = 0.25
 )
 
-// smallest is the least area of a thing, of the first scale's median one's. Numbers go along bands of
-// the picture, bandHeight pixels high.
+// smallest is the least area of a thing, of the first scale's median one's. Numbers go along bands
+// of the picture, bandHeight pixels high.
 const smallest, bandHeight = 0.12, 180
 
 // thing is an object as the finder marks it.
@@ -39,7 +39,8 @@ type thing struct {
 	alone  bool            // a person gave the square
 
 	square       image.Rectangle // that the network has seen
-	on           []bool          // in square: the network's mask
+	on           []bool          // in square: what the network draws of the thing
+	drawn        float64         // pixels of it
 	disagreement []uint8         // in square, as Maps.Disagreement has it, times 255
 	doubt        *float64
 }

@@ -27,7 +27,8 @@ const UNSEEN = {
 // newList is a list without lines. text and sort are what the person filters and sorts by, onward
 // says that a decision shows the next image. id, by and study are the session's: by is who works on
 // it. series is { name, step, gaps } if the lines are the slices of a series, in its order: step is
-// mm between them or 0, and gaps are texts. measuring says that masks of a session's file are held against its figures: tables wait.
+// mm between them or 0, and gaps are texts. measuring says that masks of a session's file are held
+// against its figures: tables wait.
 export const newList = {
   lines: NOTHING,
   at: 0,

@@ -226,8 +226,8 @@ async function fill(
   for (const [n, tile] of stroke.correction.tiles) tiles.set(n, tile);
 }
 
-// fieldIn resolves to the objects of a reading, as a line has them. Its PNG has 16 bits a pixel, and
-// the size of the photograph before its quarter turns, wide and high.
+// fieldIn resolves to the objects of a reading, as a line has them. Its PNG has 16 bits a pixel,
+// and the size of the photograph before its quarter turns, wide and high.
 async function fieldIn({ file, objects, changed, class: c }, open, wide, high) {
   const blob = (await open(file))(),
     head = new DataView(await blob.slice(0, 26).arrayBuffer());

@@ -95,8 +95,8 @@ function changed({ key, do: what, numbers = [], line = [] }, { width, height }, 
   fields.set(key, { now: next, past: [...field.past, field.now], future: [] });
   return "";
 }
-// labelsOf is a PNG of no more than a head, which says the size and 16 bits, with the objects behind
-// it, and givenOf reads it.
+// labelsOf is a PNG of no more than a head, which says the size and 16 bits, with the objects
+// behind it, and givenOf reads it.
 function labelsOf({ now }, { width, height, turn }) {
   const head = new DataView(new ArrayBuffer(26)),
     [w, h] = turn % 2 ? [height, width] : [width, height];

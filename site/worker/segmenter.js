@@ -345,8 +345,8 @@ export class Segmenter extends EventTarget {
     return decoded;
   }
 
-  // openSeries orders the slices of files, each { name, blob }, and resolves to { slices, step, gaps
-  // }: slices are { part, slice, position }, with the number of the file and that in the file.
+  // openSeries orders the slices of files, each { name, blob }, and resolves to { slices, step,
+  // gaps }: slices are { part, slice, position }, with the number of the file and that in the file.
   async openSeries(name, files) {
     const sent = files.map(({ name, blob }) => ({ name, blob: blob.blob ?? blob })), // Claimed
       { said } = await this.#ask({ type: "series", do: "open", name, files: sent });

@@ -66,8 +66,8 @@ func changeSeries(h *page.Host, m message) error {
 // piece is how much of a file is in JavaScript's memory at once, bytes.
 const piece = 4 << 20
 
-// openSeries orders files. Blobs are read when their bytes are wanted: browsers keep them outside of
-// the page's memory.
+// openSeries orders files. Blobs are read when their bytes are wanted: browsers keep them outside
+// of the page's memory.
 func openSeries(h *page.Host, m message) error {
 	debug.SetGCPercent(mostGarbage) // what was read for the picture on the stage goes first
 	runtime.GC()

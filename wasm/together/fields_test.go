@@ -52,8 +52,8 @@ func found(t *testing.T, folder, person string, picture []byte, at ...image.Poin
 	require.NoError(t, os.WriteFile(filepath.Join(folder, person+".mrprism"), b.Bytes(), 0o644))
 }
 
-// Sessions with objects, and without a mask, come together: who found what, how alike it is, everybody's
-// outlines and the fused ones, tables and data sets.
+// Sessions with objects, and without a mask, come together: who found what, how alike it is,
+// everybody's outlines and the fused ones, tables and data sets.
 func TestFieldsComeTogether(t *testing.T) {
 	folder := t.TempDir()
 	in := filepath.Join(folder, "in")

@@ -39,6 +39,27 @@ func (r *work) objects(class string) bool {
 	return f != nil && f.Class == class && r.Review != "rejected" && (f.Changed || r.Review == "accepted")
 }
 
+// origin says why a person's mask of a class counts: it was drawn on, objects of it were changed,
+// or its image was accepted. It is empty for one that does not count.
+func (r *work) origin(class string) string {
+	switch {
+	case r.Review == "rejected":
+		return ""
+	case r.objects(class):
+		if r.Field.Changed {
+			return "drawn"
+		}
+		return "accepted"
+	case slices.ContainsFunc(r.Drawn, func(f file) bool {
+		return f.Class == class && f.Rater == you && (!f.Filled || r.Review == "accepted")
+	}):
+		return "drawn"
+	case r.Review == "accepted":
+		return "accepted"
+	}
+	return ""
+}
+
 // union is the mask of all objects in an image of w × h pixels.
 func (r *work) union(w, h int) (*drawing, error) {
 	data, err := r.session.entry(r.Field.File, maxMaskEntry)
@@ -165,12 +186,7 @@ func (c *Crowd) crop(img *imageio.Image, group *instances.Group, raters []string
 	side := int(math.Ceil(instances.Margin * float64(max(box.Dx(), box.Dy()))))
 	corner := box.Min.Add(box.Max).Sub(image.Pt(side, side)).Div(2)
 	at := image.Rectangle{Min: corner, Max: corner.Add(image.Pt(side, side))}.Intersect(image.Rect(0, 0, img.W, img.H))
-	cut := *img // with its patient
-	cut.W, cut.H, cut.Pix = at.Dx(), at.Dy(), nil
-	for y := at.Min.Y; y < at.Max.Y; y++ {
-		cut.Pix = append(cut.Pix, img.Pix[3*(y*img.W+at.Min.X):3*(y*img.W+at.Max.X)]...)
-	}
-	p.image = &cut
+	p.image = img.Part(at)
 	for _, rater := range raters {
 		var mask []uint8
 		if i := slices.Index(c.People, rater); i >= 0 && group.Of[i] > 0 {

@@ -37,8 +37,8 @@ func writeFields(t *testing.T, folder, person string, picture, labels []byte, ch
 	}}, map[string][]byte{"fields/1_1.png": labels, "images/" + sumOf(picture) + ".png": picture}, nil)
 }
 
-// Three people mark a field of four cells, of which two people leave one out. Some files are damaged
-// or of another size: they are named.
+// Three people mark a field of four cells, of which two people leave one out. Some files are
+// damaged or of another size: they are named.
 func TestFieldsOfSeveralPeople(t *testing.T) {
 	source := t.TempDir()
 	picture := encoded(t, eye(90, 60, 1), ".png")

@@ -409,27 +409,6 @@ func (g *graded) image() (data []byte, from string, err error) {
 	return nil, from, err
 }
 
-// origin says why a person's mask of a class counts: it was drawn on, objects of it were changed, or
-// its image was accepted. It is empty for one that does not count.
-func (r *work) origin(class string) string {
-	switch {
-	case r.Review == "rejected":
-		return ""
-	case r.objects(class):
-		if r.Field.Changed {
-			return "drawn"
-		}
-		return "accepted"
-	case slices.ContainsFunc(r.Drawn, func(f file) bool {
-		return f.Class == class && f.Rater == you && (!f.Filled || r.Review == "accepted")
-	}):
-		return "drawn"
-	case r.Review == "accepted":
-		return "accepted"
-	}
-	return ""
-}
-
 // moment is when the person decided; empty if the session says no time.
 func (r *work) moment() string {
 	if _, err := time.Parse(time.RFC3339, r.Decided); err != nil {
@@ -439,8 +418,8 @@ func (r *work) moment() string {
 }
 
 // mask is a person's mask of a class in an image of w × h pixels: all objects, or the model's mask
-// with what was drawn on it. It is nil if it does not count. seen are pictures that were read, by content: a model makes the
-// same mask for everybody.
+// with what was drawn on it. It is nil if it does not count. seen are pictures that were read, by
+// content: a model makes the same mask for everybody.
 func (r *work) mask(class string, w, h int, seen map[string]*grey) (*drawing, error) {
 	origin := r.origin(class)
 	if origin == "" {

@@ -355,8 +355,8 @@ func (f *Field) Describe(as []Object) {
 	}
 }
 
-// Core is the pixels of a mask (0 or 1) of w pixels a row that are at least coreDepth of its greatest
-// depth deep, in the piece with the deepest one.
+// Core is the pixels of a mask (0 or 1) of w pixels a row that are at least coreDepth of its
+// greatest depth deep, in the piece with the deepest one.
 func Core(mask []uint8, w int) (best []int) {
 	depth := metric.Signed(mask, w, math.Inf(1))
 	deepest := slices.Max(depth)

@@ -225,8 +225,8 @@ func newField(r paint.Draws, class string, from []*cutout, s FieldSet) *field {
 }
 
 // Ground is made of windows from a few cutouts. A window is even if no block of its pixels has a
-// mean far from 0: then it shows no other object. Windows repeat what they show all over the field, so
-// the ground of a cutout keeps no brighter specks.
+// mean far from 0: then it shows no other object. Windows repeat what they show all over the field,
+// so the ground of a cutout keeps no brighter specks.
 const (
 	windows = 4
 	tries   = 32

@@ -1,5 +1,7 @@
 package imageio
 
+import "image"
+
 // quarters has, by the number of quarter turns clockwise, the EXIF orientation that displays them.
 var quarters = [4]int{1, 6, 3, 8}
 
@@ -31,6 +33,16 @@ func Turn[T any](pixels []T, w, h, channels, turn int) []T {
 		}
 	}
 	return out
+}
+
+// Part is a rectangle of the picture, which lies within it, with all else that is known of it.
+func (m *Image) Part(at image.Rectangle) *Image {
+	out := *m
+	out.W, out.H, out.Pix = at.Dx(), at.Dy(), make([]uint8, 0, 3*at.Dx()*at.Dy())
+	for y := at.Min.Y; y < at.Max.Y; y++ {
+		out.Pix = append(out.Pix, m.Pix[3*(y*m.W+at.Min.X):3*(y*m.W+at.Max.X)]...)
+	}
+	return &out
 }
 
 // Before is the picture as it was before its turns, without pixels.

@@ -15,9 +15,9 @@ var units = map[string]float64{
 	`\u00B5m`: 1e-3, "micron": 1e-3, "um": 1e-3, "inch": 25.4,
 }
 
-// microscope is the size of a pixel, mm across and down, and the distance of slices, mm or 0, in the
-// XML by which OME describes the file on its first page. ok is false if the XML does not say one
-// size for all pictures of the file. Source: the OME Data Model, 2016-06.
+// microscope is the size of a pixel, mm across and down, and the distance of slices, mm or 0, in
+// the XML by which OME describes the file on its first page. ok is false if the XML does not say
+// one size for all pictures of the file. Source: the OME Data Model, 2016-06.
 func microscope(description []byte) (mm [3]float64, ok bool) {
 	xml := string(description)
 	if !strings.Contains(xml, "http://www.openmicroscopy.org/") {

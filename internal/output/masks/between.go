@@ -9,10 +9,11 @@ import (
 	"mrprism/internal/segment"
 )
 
-// Between fills in the masks of a class in the slices between two others, as AddMask takes them; nil
-// for a slice that has not been added. A pixel is inside where the distances to the two outlines,
-// positive inside and weighted by how near the slices lie, add up to more than 0 (Raya and Udupa,
-// IEEE Transactions on Medical Imaging 1990). Around it and the slice's own mask nothing is said.
+// Between fills in the masks of a class in the slices between two others, as AddMask takes them;
+// nil for a slice that has not been added. A pixel is inside where the distances to the two
+// outlines, positive inside and weighted by how near the slices lie, add up to more than 0 (Raya
+// and Udupa, IEEE Transactions on Medical Imaging 1990). Around it and the slice's own mask nothing
+// is said.
 func (s *Solid) Between(class, from, to int) (filled [][]uint8, err error) {
 	if from < 0 || to >= len(s.slices) || to-from < 2 || !s.Added(from) || !s.Added(to) {
 		return nil, fmt.Errorf("there is nothing between slices %d and %d", from+1, to+1)

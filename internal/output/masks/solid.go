@@ -47,8 +47,8 @@ func NewSolid(s *series.Series, readers []Reader, classes []string, formats []Fo
 	return out
 }
 
-// Add adds the maps of slice i of Series.Slices, in place of earlier ones. What a person drew on those
-// stays. Slices may be added in any order, also at the same time.
+// Add adds the maps of slice i of Series.Slices, in place of earlier ones. What a person drew on
+// those stays. Slices may be added in any order, also at the same time.
 func (s *Solid) Add(i int, r *segment.Maps) error {
 	one := layer{picture: r.Picture}
 	within, _, _ := r.Within()

@@ -136,8 +136,8 @@ func TestSolidsOfASphere(t *testing.T) {
 	}
 }
 
-// What a person drew counts in place of the model's mask, in volume and files, and the raters' range
-// stays. It can be taken back.
+// What a person drew counts in place of the model's mask, in volume and files, and the raters'
+// range stays. It can be taken back.
 func TestSolidsWithDrawings(t *testing.T) {
 	s, err := series.New("scan", ball(t, t.TempDir()))
 	require.NoError(t, err)
