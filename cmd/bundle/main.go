@@ -40,7 +40,7 @@ const (
 	programLimit  = 3_950_000
 	decoderLimit  = 280_000    // of JPEG 2000, HTJ2K and JPEG-LS in all
 	trainerLimit  = 2_600_000  // of the program that learns, with its scripts
-	togetherLimit = 2_220_000  // of the program that compares and fuses people's marks, with its scripts
+	togetherLimit = 2_240_000  // of the program that compares and fuses people's marks, with its scripts
 	weightsLimit  = 7_000_000  // each model
 	firstLimit    = 11_320_000 // all files of the page, and one model
 )

@@ -6,6 +6,7 @@ import { Stroke, UNSAID, YOU, blank, sameMask, wholeMask, withMask } from "../dr
 import { $, button, element, field, table } from "../page/dom.js";
 import { FORMATS, download, fileOf, offered, stem } from "../page/exports.js";
 import { measuredBy } from "../review/figures.js";
+import { title } from "../review/measurements.js";
 import { byHand, handOf, lineAt, shownLines } from "../review/worklist.js";
 import { isolated, number, t } from "../words/words.js";
 import { areasOf, stripOf } from "./strip.js";
@@ -304,19 +305,24 @@ export class Series {
     const of = (what) => lines.filter((line) => handOf(line) === what).length,
       result = lines.find((line) => line.result)?.result,
       [corrected, filled] = [of("corrected"), of("filled in")],
+      doubted = lines.filter(
+        ({ result, review }) =>
+          result && review !== "accepted" && (!result.found || result.doubts.length),
+      ).length,
       facts = [
         t("{n} slices", { n: lines.length }),
         step && t("{mm} mm apart", { mm: number(step, { maximumFractionDigits: 3 }) }),
         t("{n} computed", { n: lines.filter((line) => line.result).length }),
         corrected && t("{n} corrected", { n: corrected }),
         filled && t("{n} filled in", { n: filled }),
+        doubted && t("{n} doubted", { n: doubted }),
       ];
     $("series-line").textContent = facts.filter(Boolean).join(" · ");
     const { structures = [], withheld } = this.#said ?? {},
       ml = (value) => number(value, { maximumSignificantDigits: 3 }),
       known = structures.filter((one) => one.ml !== null),
       rows = known.map((one) => [
-        t(one.class),
+        title(one.class),
         ml(one.ml),
         one.low === null || one.low === one.high ? "–" : `${ml(one.low)}–${ml(one.high)}`,
       ]);
