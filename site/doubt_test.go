@@ -70,7 +70,7 @@ func TestDoubtedResult(t *testing.T) {
 	p.until(`document.getElementById("outlines-why").innerText === "The cup of this camera was not learned."`)
 	p.do(`document.querySelector("input[name=structure][value='0']").click()`)
 	p.click("outlines")
-	assert.Equal(t, "Check The cup of this camera was not learned. Doubt Disc: trusted", strings.Join(strings.Fields(p.text("trust")), " "))
+	assert.Equal(t, "Check The cup of this camera was not learned. Doubt The photograph is hard to grade. This photograph is not sharp. Disc: trusted", strings.Join(strings.Fields(p.text("trust")), " "))
 	assert.Contains(t, p.text("status"), "Check. The cup of this camera was not learned.")
 	assert.Equal(t, []int{0, 0}, get[[]int](p, `drawn`))
 	assert.NotContains(t, p.text("legend"), "doubts")

@@ -64,6 +64,11 @@ func (b *batch) describe(it journal.Item, r *segment.Result) string {
 			line = append(line, "DOUBTED: "+strings.TrimSuffix(d.Text, "."))
 		}
 	}
+	if q := r.Quality; q != nil {
+		for _, f := range q.Faults {
+			line = append(line, "HARD TO GRADE: "+strings.TrimSuffix(f.Text, "."))
+		}
+	}
 	line = append(line, fmt.Sprintf("%.1f s on %s", r.Timings["total"]/1000, r.Adapter), it.Entry)
 	return it.Image + ": " + strings.Join(line, "; ")
 }

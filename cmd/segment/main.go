@@ -85,6 +85,8 @@ The JSON also says how far to trust the result:
                  sentence. What was learned from the photographs of a few cameras, such as the cup, is trusted on photographs
                  like theirs alone. The line shows the words after "trust"; in the table they have columns of their own
   sharpness      of the picture: about -3.1 to -2 in fundus photographs, and below -2.9 in those that are not sharp
+  quality        of a photograph that the model searched: whether it is "gradable", and the "faults" if not, each with
+                 "code" (cut, several-fields, screen, dark, burnt, covered, blurred) and "text"
   device         what computed; "device_why" is why -device auto chose it on a machine without a GPU
 
 Some models first search a whole photograph, and then segment the region around the structure. If they find nothing, or

@@ -83,7 +83,7 @@ func (e *Engine) certify(r *Result, uncalibrated *Measurements, by camera) {
 // know of cameras, and, where no fold taught them to doubt, for what folds teach: the model has not
 // seen its eyes.
 func (e *Engine) certifiedTrust(c *weights.Certificate, by camera, r *Result) trust.Verdict {
-	inner := trust.Case{Class: r.Measurements.VerticalRatio.Inner, Anchor: r.Classes[e.anchor()], Found: true, Doubt: cmp.Or(r.Doubt, new(0.)), Look: r.Photograph, Sharpness: r.Sharpness}
+	inner := trust.Case{Class: r.Measurements.VerticalRatio.Inner, Anchor: r.Classes[e.anchor()], Found: true, Doubt: cmp.Or(r.Doubt, new(0.)), Look: r.Photograph, Fault: r.Quality.first()}
 	if len(r.Doubts) > 0 {
 		inner.Reason = r.Doubts[0].Text
 	}

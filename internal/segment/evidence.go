@@ -71,7 +71,7 @@ func (e *Engine) doubts(found bool, figures trust.Figures, looks map[string][]fl
 // trusted are measurements that say of each structure and ratio how far to trust it.
 func (e *Engine) trusted(m Measurements, r *Result) Measurements {
 	known := e.about.Trust
-	decide := trust.Case{Anchor: r.Classes[e.anchor()], Doubt: r.Doubt, Look: r.Photograph, Sharpness: r.Sharpness}
+	decide := trust.Case{Anchor: r.Classes[e.anchor()], Doubt: r.Doubt, Look: r.Photograph, Fault: r.Quality.first()}
 	if len(r.Doubts) > 0 {
 		decide.Reason = r.Doubts[0].Text
 	}

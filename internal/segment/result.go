@@ -28,6 +28,9 @@ type Result struct {
 	// Sharpness of the picture, or of its lit field where the model searches it: about −3.1 to −2
 	// in fundus photographs, and below −2.9 in those that are not sharp.
 	Sharpness float64
+	// Quality of a whole photograph that the model searched, where Photograph is known or nothing was
+	// found; nil: of any other picture.
+	Quality *Quality
 	// Appearance are the figures of the photograph by which a camera is told: trust.Appearances.
 	Appearance []float64
 	// Doubt is how odd the result is beside results on training images, from 0 on. A result above 1 is

@@ -95,6 +95,7 @@ type place struct {
 	nothing   bool           // the search found nothing: there is no region
 	detail    float64        // of the field: see trust.Quality
 	sharpness float64        // of the field: see Result.Sharpness
+	quality   *Quality       // nil for a model without an anchor
 	camera    camera         // what a certificate says of the photograph
 	took      float64        // ms, the search
 }
@@ -113,6 +114,9 @@ func (e *Engine) place(ctx context.Context, q request) (*place, error) {
 	}
 	x := e.crop(q.image, p.field)
 	p.detail, p.sharpness = detail(x, e.about.Side), sharpness(x, e.about.Side)
+	if anchor >= 0 {
+		p.quality = quality(x, e.about.Side, p.image, p.field, p.sharpness)
+	}
 	p.camera = e.watch(appearance(x, p.detail, p.sharpness))
 	switch {
 	case q.region.Mode == roi.Given:
@@ -298,7 +302,9 @@ func (e *Engine) judge(p *place, l *look, s settled, m measured) *Result {
 		}
 	}
 	if 2*p.square.Side <= p.field.Side {
-		r.Photograph = p.whole
+		r.Photograph, r.Quality = p.whole, p.quality.with(p.image, &r.Maps, e.anchor())
+	} else if p.nothing {
+		r.Quality = p.quality
 	}
 	if r.Found { // otherwise they describe nothing
 		maps.Copy(r.Figures, s.figures)

@@ -40,8 +40,7 @@ type Case struct {
 	Doubt  *float64  // as Judge gives it; nil: the weights cannot tell
 	Reason string    // the first reason to doubt
 	Look   []float32 // encoder features of a whole photograph; nil: the picture shows little more than the region
-	// Sharpness of the whole photograph: see segment. It counts where there is a Look.
-	Sharpness float64
+	Fault  string    // why the photograph can hardly be graded, a sentence; empty: it can, or nobody knows
 }
 
 // Between is the least share of the length of a further expert's outline that outlines hold where
@@ -56,10 +55,6 @@ const (
 	familiar = 1.3
 	remote   = 2
 )
-
-// dull is the sharpness below which a photograph is called not sharp: the lowest tenth of every
-// second patient's photographs of HYGD (model/DECISIONS.md).
-const dull = -2.9
 
 // FoldsToDoubtBy is the smallest number of folds with which the signs of doubt are those of the
 // runs that had set the images aside. With fewer folds these runs differ too much from the model,
@@ -83,8 +78,8 @@ func Of(t *weights.Trust, c Case) Verdict {
 	}
 	away, distance, known := Away(t.Cameras, c.Class, c.Look)
 	switch {
-	case c.Look != nil && c.Sharpness < dull && (!known || away <= familiar):
-		return Verdict{Check, "This photograph is not sharp."}
+	case c.Fault != "" && (!known || away <= familiar):
+		return Verdict{Check, c.Fault}
 	case (!known || away <= familiar) && t.FoldsOf < FoldsToDoubtBy:
 		return Verdict{Check, "These weights learned to doubt from the images that taught them."}
 	case !known || away <= familiar:

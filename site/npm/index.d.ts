@@ -136,6 +136,8 @@ export interface Result {
   found: boolean;
   /** Why the model does not believe its result. */
   doubts: { code: string; text: string }[];
+  /** Whether a photograph that the model searched can be graded, and why not; null: another picture. */
+  quality: { gradable: boolean; faults: { code: string; text: string }[] } | null;
   /** Above 1 the model doubts the result; null: these weights cannot tell. */
   doubt: number | null;
   roi: { x: number; y: number; side: number; whole: boolean };

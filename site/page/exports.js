@@ -125,7 +125,7 @@ export function json(result, image, { slice, slices }, known, fellow) {
     ...only("recurrences measurements", result),
     device: result.adapter,
     device_why: result.why || undefined,
-    ...only("precision found doubts doubt", result),
+    ...only("precision found doubts doubt quality", result),
     times_ms: result.timings,
   };
   if (result.fromFile) record.from_file = true; // of a session, and not computed here

@@ -158,6 +158,16 @@ export const verdict = ({ word, reason }, { doubts }, tag = "p") =>
     ...(reason && !doubts.some(({ text }) => text === reason) ? [` ${t(reason)}`] : []),
   );
 
+// qualityOf says whether a photograph can be graded, beside doubt. The verdict has said its reason.
+function qualityOf({ quality }, { reason }) {
+  if (!quality) return [];
+  const faults = quality.faults.map(({ text }) => text).filter((text) => text !== reason);
+  const text = quality.gradable
+    ? t("The photograph can be graded.")
+    : [t("The photograph is hard to grade."), ...faults.map((text) => t(text))].join(" ");
+  return [element("p", { className: quality.gradable ? "quiet" : "remark" }, text)];
+}
+
 // trustRow says, below the main figure, how far to trust it, how near doubt is to its threshold,
 // and which structures have another verdict. It is empty if a person drew all of it.
 function trustRow(result) {
@@ -193,6 +203,7 @@ function trustRow(result) {
         { colSpan: 3 },
         verdict(main, result),
         ...bar,
+        ...qualityOf(result, main),
         ...others.map((s) =>
           element(
             "p",

@@ -82,6 +82,8 @@ const measurements = fields({
     fields({ ...each(low, "stage", "low", "high"), ...each(maybe(text), "size", "withheld") }),
   ),
 });
+const reason = fields({ code: maybe(text), text }),
+  graded = fields({ gradable: flag, faults: list(reason, 100) });
 const result = fields({
   ...each(side, "width", "height"),
   classes: list(name, STRUCTURES),
@@ -106,7 +108,8 @@ const result = fields({
   formats: maybe(list(text, 100)),
   timings: maybe(fields({ total: low })),
   doubt: low,
-  doubts: list(fields({ code: maybe(text), text }), 100),
+  doubts: list(reason, 100),
+  quality: maybe(graded),
   roi: fields({ ...each(number, "x", "y"), side: (v) => number(v) && v > 0, whole: maybe(flag) }),
   measurements,
   byModel: maybe(measurements),

@@ -269,9 +269,9 @@ export async function askPlan(classes, n) {
     anchors = count("anchors", 0, { max: n }),
     questions = element("textarea", {
       name: "questions",
-      rows: 3,
+      rows: 4,
       maxLength: 4000,
-      placeholder: t("Glaucoma: 1 no | 2 perhaps | 3 yes\nSure: 0 to 100\nRemark"),
+      placeholder: t("Gradable: 1 yes | 2 no, not sharp | 3 no, light | 4 no, field\nGlaucoma: 1 no | 2 yes\nSure: 0 to 100\nRemark"),
     }),
     told = quiet("");
   const start = choice("start", [

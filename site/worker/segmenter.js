@@ -514,7 +514,7 @@ export function scripting(segmenter, finish = (made) => made) {
       m = (wanted) => index(r.raters, wanted, "rater");
     const made = {
       ...only("width height classes raters labels roi recurrences takesMarks measurements", r),
-      ...only("timings adapter why model found doubts doubt", r),
+      ...only("timings adapter why model found doubts doubt quality", r),
       probability: (cls) => values("probability", { class: c(cls) }),
       others: (cls) => values("others", { class: c(cls) }),
       rater: (rater, cls) => values("rater", { m: m(rater), class: c(cls) }),
@@ -549,7 +549,8 @@ export function scripting(segmenter, finish = (made) => made) {
     // the kind. doubts say why the model does not believe its result, as { code, text }. Each
     // structure and ratio of measurements has trust, { word, reason }: "trusted", "check" or "do
     // not use". doubt is how odd the result is: above 1 the model doubts it, null means that the
-    // weights cannot tell. others(class) is what the raters would mark who have not. recalibrate({
+    // weights cannot tell. quality says of a
+    // photograph whether it is gradable, and its faults, each { code, text }. others(class) is what the raters would mark who have not. recalibrate({
     // evidence, raterWeights, progress, signal }) resolves to another result of the same picture.
     // What is left out stays as it was. While no other picture came between, the encoder does not
     // run again.

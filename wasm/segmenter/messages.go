@@ -179,7 +179,7 @@ func segmentImage(h *page.Host, m message) error {
 		"model": r.Model.Name(), "title": r.Model.Label(), "sha256": r.Model.SHA256, "shipped": r.Model.Shipped,
 		"roi":         map[string]any{"x": r.ROI.X, "y": r.ROI.Y, "side": r.ROI.Side, "whole": r.ROI == imageio.Letterbox(r.Width, r.Height)},
 		"recurrences": r.Recurrences, "adapter": r.Adapter, "why": r.Why, "precision": r.Precision, "found": r.Found,
-		"measurements": r.Measurements, "doubts": append([]segment.Doubt{}, r.Doubts...), "doubt": r.Doubt, "timings": r.Timings,
+		"measurements": r.Measurements, "doubts": append([]segment.Doubt{}, r.Doubts...), "doubt": r.Doubt, "quality": r.Quality, "timings": r.Timings,
 		"formats": r.Formats(), "lacks": r.Lacks(), "findsMany": segment.FindsMany(r.Model),
 	})
 	if err == nil {

@@ -66,6 +66,7 @@ type Entry struct {
 	Doubts       []segment.Doubt      `json:"doubts"` // empty, not null, without doubts
 	Doubt        *float64             `json:"doubt"`  // null if the weights cannot tell
 	Sharpness    float64              `json:"sharpness"`
+	Quality      *segment.Quality     `json:"quality,omitempty"` // of a photograph that the model searched
 	Times        map[string]float64   `json:"times_ms"`
 	Program      string               `json:"program"`
 	Date         string               `json:"date"`    // RFC 3339
@@ -153,7 +154,7 @@ func (r *Run) entry(it Item, v *segment.Result, sums map[string]disk.Sum) *Entry
 		Weights: Origin{r.Weights, m.Label(), m.SHA256, m.Shipped},
 		Classes: v.Classes, Raters: v.Raters, NoRaters: segment.Headless(&m.Metadata), Labels: v.Labels, Region: v.ROI, Requested: r.Options.ROI,
 		Recurrences: v.Recurrences, Evidence: it.Marks, Measurements: v.Measurements, Device: v.Adapter, Why: v.Why, Precision: v.Precision,
-		Found: v.Found, Doubts: append([]segment.Doubt{}, v.Doubts...), Doubt: v.Doubt, Sharpness: v.Sharpness, Times: v.Timings,
+		Found: v.Found, Doubts: append([]segment.Doubt{}, v.Doubts...), Doubt: v.Doubt, Sharpness: v.Sharpness, Quality: v.Quality, Times: v.Timings,
 		Program: r.source(), Date: time.Now().UTC().Format(time.RFC3339), Options: r.Asked(it.Marks),
 		Files: Files{Probability: map[string]string{}, Raters: map[string][]string{}, Others: map[string]string{}, All: []Saved{}},
 	}
@@ -200,7 +201,7 @@ func (e *Entry) Record() sheet.Record {
 	}
 	result := &sheet.Result{
 		Width: e.Width, Height: e.Height, Model: e.Model, SHA256: e.Weights.SHA256, Recurrences: e.Recurrences, Region: e.Region, RegionBy: by,
-		Device: e.Device, Precision: string(e.Precision), Found: e.Found, Doubt: e.Doubt, Doubts: e.Doubts, Measurements: e.Measurements,
+		Device: e.Device, Precision: string(e.Precision), Found: e.Found, Doubt: e.Doubt, Doubts: e.Doubts, Quality: e.Quality, Measurements: e.Measurements,
 	}
 	if e.Earlier != nil {
 		result = e.Earlier

@@ -35,7 +35,7 @@ func (r *Run) WriteSeries(ctx context.Context, it Item, solid *masks.Solid, last
 // ofSeries makes the entry of a slice that of its series. It has the doubts of all, and counts
 // them.
 func (e *Entry) ofSeries(solid *masks.Solid, slices []*Entry) *Entry {
-	e.Slice, e.Region, e.Sharpness = 0, imageio.Square{}, 0 // which its slices have
+	e.Slice, e.Region, e.Sharpness, e.Quality = 0, imageio.Square{}, 0, nil // which its slices have
 	e.Found, e.Doubt, e.Doubts, e.Times = false, nil, []segment.Doubt{}, map[string]float64{}
 	e.Measurements = segment.Measurements{Structures: []segment.Structure{}, Spacing: e.Measurements.Spacing}
 	e.Volumes = solid.Measure()

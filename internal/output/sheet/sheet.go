@@ -56,6 +56,7 @@ type Result struct {
 	Found        bool                 `json:"found"`
 	Doubt        *float64             `json:"doubt"` // nil: the weights cannot tell
 	Doubts       []segment.Doubt      `json:"doubts"`
+	Quality      *segment.Quality     `json:"quality"` // nil: of no photograph that the model searched
 	Measurements segment.Measurements `json:"measurements"`
 	// Corrected are the masks that a person changed. Measurements are of the changed masks, ByModel
 	// those before; nil: nobody changed any.
@@ -86,9 +87,13 @@ func (r Record) cells() []cell {
 		v = &Result{}
 	}
 	of := func(value any) any { return given(r.Result != nil, value) } // a field of the result
-	var codes, weights, corrected []string
+	var codes, faults, weights, corrected []string
 	for _, d := range v.Doubts {
 		codes = append(codes, d.Code)
+	}
+	quality := cmp.Or(v.Quality, &segment.Quality{})
+	for _, f := range quality.Faults {
+		faults = append(faults, f.Code)
 	}
 	for _, w := range v.RaterWeights {
 		weights = append(weights, text(w))
@@ -104,6 +109,7 @@ func (r Record) cells() []cell {
 		{"image", r.Image}, {"slice", given(r.Slice > 0, r.Slice)}, {"error", r.Error}, {"review", r.Review},
 		{"decided_by", r.DecidedBy}, {"decided", r.Decided}, {"comment", r.Comment}, {"session", r.Session},
 		{"found", of(v.Found)}, {"doubt", number(v.Doubt)}, {"doubts", strings.Join(codes, ";")},
+		{"gradable", given(v.Quality != nil, quality.Gradable)}, {"faults", strings.Join(faults, ";")},
 	}
 	model := segment.Measurements{}
 	if v.ByModel != nil {
