@@ -44,6 +44,7 @@ type Engine interface {
 	Segment(ctx context.Context, img *imageio.Image, o segment.Options) (*segment.Result, error)
 	Field(ctx context.Context, img *imageio.Image, o segment.Options) (*instances.Field, error)
 	Object(ctx context.Context, img *imageio.Image, field *instances.Field, square imageio.Square, number uint16, o segment.Options) (uint16, error)
+	Repeat(ctx context.Context, img *imageio.Image, r *segment.Maps, o segment.Options) (*segment.Repeats, error)
 	Prove(ctx context.Context, proof string) error
 	Close()
 }

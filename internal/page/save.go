@@ -75,6 +75,29 @@ func (h *Host) Save(request int, file File) ([]byte, error) {
 	return format.Write(&d)
 }
 
+// Repeat says how the figures of a result differ between views of its picture, the job's.
+func (h *Host) Repeat(job Job, result int) (made *segment.Repeats, err error) {
+	r, err := h.Result(result)
+	if err != nil {
+		return nil, err
+	}
+	ctx, end := h.begin(job.Request)
+	defer end()
+	job.Options.Progress = h.paced(job.Options.Progress)
+	job.Options.Recurrences = r.Recurrences
+	img, err := h.picture(&job, job.Options.Progress)
+	if err == nil {
+		err = h.compute(ctx, job, func(e Engine) (err error) {
+			made, err = e.Repeat(ctx, img, &r.Maps, job.Options)
+			return err
+		})
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return made, err
+}
+
 // Clinical returns the figures beside the ratio for a request's result. known is what the user
 // knows of the eye; drawn is as in File.
 func (h *Host) Clinical(request int, known segment.Known, drawn []Drawing) (none segment.Clinical, err error) {

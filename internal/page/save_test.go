@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"testing"
 
@@ -132,4 +133,23 @@ func TestCorrected(t *testing.T) {
 	require.ErrorContains(t, err, "the correction has 5 pixels, and its mask 6")
 	_, err = Corrected([]byte("no PNG"), nil, 0)
 	require.Error(t, err)
+}
+
+// How figures repeat is asked about a result, of its picture and with its passes.
+func TestRepeat(t *testing.T) {
+	w := here(t, card).start()
+	var passes []int
+	w.segment = func(_ context.Context, _ *fakeDevice, o segment.Options) error {
+		passes = append(passes, o.Recurrences)
+		return nil
+	}
+	r, err := w.Segment(w.job(1, "brain"))
+	require.NoError(t, err)
+	r.Recurrences = 2
+	made, err := w.Repeat(w.job(2, "brain"), 1)
+	require.NoError(t, err)
+	require.Equal(t, len(r.Classes), made.Views)
+	require.Equal(t, []int{0, 2}, passes)
+	_, err = w.Repeat(w.job(3, "brain"), 77)
+	require.Equal(t, "gone", FaultOf(err).Code)
 }

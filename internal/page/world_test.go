@@ -241,6 +241,11 @@ func (e *fakeEngine) Object(ctx context.Context, _ *imageio.Image, f *instances.
 	return f.Add(image.Rect(s.X, s.Y, s.X+s.Side, s.Y+s.Side), bytes.Repeat([]byte{255}, s.Side*s.Side), instances.Object{Number: number, By: instances.Model})
 }
 
+func (e *fakeEngine) Repeat(ctx context.Context, _ *imageio.Image, r *segment.Maps, o segment.Options) (*segment.Repeats, error) {
+	_, err := e.Segment(ctx, nil, o)
+	return &segment.Repeats{Views: len(r.Classes)}, err
+}
+
 func (e *fakeEngine) Prove(context.Context, string) error {
 	e.w.note("prove %s on %s", e.about.Name, e.device.info.Adapter)
 	if e.w.prove == nil {

@@ -2,7 +2,7 @@
 // state, view.js draws it, and the effects below send the state's questions to the worker.
 import "./intact.js";
 import { baseOf, withMask } from "../draw/correct.js";
-import { fellow } from "../review/compare.js";
+import { fellow, toRepeat } from "../review/compare.js";
 import { $, all, remember, remembered, taking } from "./dom.js";
 import { download, json, stemOf } from "./exports.js";
 import { clearWhenIdle } from "./idle.js";
@@ -84,6 +84,7 @@ let state = {
 const effects = [
   [(s) => s.job, ending(compute)],
   [(s) => s.compared?.job, ending(computePair)],
+  [toRepeat, ending(repeat)],
   [(s) => s.preparing, ending(prepare)],
   [(s) => s.figuring, readAnew],
   [(s) => !s.job && !s.unkept && toKeep(s)[0]?.name, (name) => keep([name])],
@@ -267,6 +268,15 @@ function computePair(job, signal) {
   segmenter.segment(job.picture, optionsOf(job), { signal, image }).then(
     (result) => send({ type: "paired", job, result }),
     (error) => signal.aborted || send({ type: "pairFailed", job, error: told(error) }),
+  );
+}
+
+// repeat asks how the figures of a compared photograph repeat. Without an answer the comparison says
+// so.
+function repeat(result, signal) {
+  segmenter.repeat(result, { signal }).then(
+    (repeats) => send({ type: "repeated", result, repeats }),
+    (error) => signal.aborted || send({ type: "repeated", result, repeats: told(error) }),
   );
 }
 

@@ -72,6 +72,7 @@ export const initial = {
   left: null, // a job that ended without a result of its photograph: it can begin again
   progress: null, // of the job: { stage, done, total }
   compared: null, // the second photograph, as compare.js has it, or null
+  repeats: {}, // of the compared results, by id: segment.Repeats, or an error
   coming: null, // a new result that still lacks views: { result, views }
   result: null, // the result on the stage; result.asked is the job that made it
   views: {}, // of the result, by key

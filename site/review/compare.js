@@ -52,6 +52,7 @@ export const comparing = {
       ? changed(s, { job: null, asked: job, result: { ...result, asked: job }, views: {} })
       : s,
   pairFailed: (s, { job, error }) => (running(s, job) ? changed(s, { job: null, error }) : s),
+  repeated: (s, { result, repeats }) => ({ ...s, repeats: { ...s.repeats, [result.id]: repeats } }),
   // swap puts the second photograph on the stage. Both keep their results, corrections and scales.
   // The history of steps ends.
   swap(s) {
@@ -112,6 +113,61 @@ export function pairing(s) {
   });
 }
 
+// toRepeat is a result of the two, as computed, of which nobody knows yet how its figures repeat.
+export const toRepeat = (s) =>
+  canSwap(s) &&
+  [s.result, s.compared.result].find(
+    ({ id, found, fromFile }) => found && !fromFile && !(id in s.repeats),
+  );
+
+// AGAIN is how far the vertical ratios of two photographs of one eye lie apart in 95 of 100 pairs,
+// and PAIRS how many there were: HYGD, one camera (model/DECISIONS.md).
+export const AGAIN = 0.14,
+  PAIRS = 183;
+
+// limitOf is how far a figure of two results lies apart in 95 of 100 pairs of views (ISO 5725-6); null:
+// nobody knows. of picks a deviation from segment.Repeats, and scales are those of the results.
+function limitOf(repeats, of, scales) {
+  const all = repeats.map((one, i) => (one?.views ? of(one) * scales[i] : NaN)),
+    limit = 1.96 * Math.hypot(...all);
+  return Number.isNaN(limit) ? null : limit;
+}
+
+// changeOf says what a difference of the vertical ratio means, { text, values }, by what views of
+// each photograph and pairs of photographs differ by. It says nothing where no figure is to be used,
+// or where another camera or eye is the cause perhaps.
+export function changeOf([first, second], limit) {
+  const both = [first, second].map(({ measurements }) => measurements),
+    [a, b] = both.map(({ verticalRatio }) => verticalRatio?.value ?? null);
+  if (a === null || b === null) return null;
+  const values = { limit: limit?.toFixed(2), again: AGAIN, n: PAIRS },
+    [side, other] = both.map(({ eye }) => eye?.side),
+    within = {
+      text: "This is within the {limit} by which turned, shifted and dimmed views of these photographs differ.",
+      values,
+    };
+  if (both.some(({ verticalRatio: { trust } }) => trust?.word === "do not use"))
+    return { text: "Nothing is said of change: one of the ratios is not to be used.", values };
+  if (first.width !== second.width || first.height !== second.height)
+    return {
+      text: "Nothing is said of change: the photographs differ in size, so perhaps in camera.",
+      values,
+    };
+  if (limit === null) return null;
+  const apart = Math.abs(a - b);
+  if (apart <= limit) return within;
+  if (side && other && side !== other) return null; // fellow says more
+  return apart <= AGAIN
+    ? {
+        text: "Views of these photographs differ by {limit}, but two photographs of one eye by up to {again} (95 of 100 of {n} pairs): this need not be a change.",
+        values,
+      }
+    : {
+        text: "This is beyond the {again} by which two photographs of one eye differ (95 of 100 of {n} pairs).",
+        values,
+      };
+}
+
 // wantedViews are the views of the second photograph that the controls ask for, by key.
 export const wantedViews = (s) => viewsOf(pairLayers(s));
 export function pairLayers({ compared: { result, corrections }, choices }) {
@@ -131,20 +187,22 @@ export const pairGone = (s) => changed(s, { result: null, views: {} });
 
 // differences are the rows of the table, each { name, of, unit, values: [first, second] }. name and
 // of are a figure and its structure, unit is "ratio", "area" or "length", and values are in pixels,
-// or in mm by the scales, [first, second], if both have one. A value may be null.
-export function differences(first, second, scales) {
+// or in mm by the scales, [first, second], if both have one. limit is how far views of the two differ
+// (limitOf), by repeats, [first, second]. A value may be null.
+export function differences(first, second, scales, repeats = [null, null]) {
   const both = [first, second],
     mm = scales.every(Boolean),
     ratios = [
       ["verticalRatio", "vertical"],
       ["horizontalRatio", "horizontal"],
     ].filter(([key]) => first.measurements[key]?.inner);
+  const unitOf = (i, what) => {
+    const [across, down] = mm ? scales[i].mm : [1, 1];
+    return { area: across * down, height: down, width: across }[what];
+  };
   const sized = (result, i, c, what) => {
-    const size = result.measurements.structures.find((s) => s.class === c)?.[what],
-      [across, down] = mm ? scales[i].mm : [1, 1];
-    return size === undefined
-      ? null
-      : size * { area: across * down, height: down, width: across }[what];
+    const size = result.measurements.structures.find((s) => s.class === c)?.[what];
+    return size === undefined ? null : size * unitOf(i, what);
   };
   return [
     ...ratios.map(([key, name]) => ({
@@ -152,13 +210,19 @@ export function differences(first, second, scales) {
       of: [first.measurements[key].inner, first.measurements[key].outer],
       unit: "ratio",
       values: both.map(({ measurements }) => measurements[key]?.value ?? null),
+      limit: limitOf(repeats, (of) => of[key], [1, 1]),
     })),
-    ...first.measurements.structures.flatMap(({ class: c }) =>
+    ...first.measurements.structures.flatMap(({ class: c }, at) =>
       ["area", "height", "width"].map((name) => ({
         name,
         of: [c],
         unit: name === "area" ? "area" : "length",
         values: both.map((result, i) => sized(result, i, c, name)),
+        limit: limitOf(
+          repeats,
+          ({ structures }) => structures[at][name],
+          both.map((_, i) => unitOf(i, name)),
+        ),
       })),
     ),
   ];

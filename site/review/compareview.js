@@ -2,6 +2,7 @@
 import { fellowNotes } from "./clinical.js";
 import {
   canSwap,
+  changeOf,
   differences,
   fellow,
   mirroredLines,
@@ -33,6 +34,7 @@ export function drawComparison(s, before, stage) {
       "choices",
       "measured",
       "known",
+      "repeats",
       "opacity",
       "look",
       "picture",
@@ -70,6 +72,7 @@ export function drawComparison(s, before, stage) {
     compared !== was ||
     s.measured !== before.measured ||
     s.known !== before.known ||
+    s.repeats !== before.repeats ||
     s.language !== before.language
   )
     drawTable(s);
@@ -111,18 +114,20 @@ function drawTable(s) {
   $("comparison-table").hidden = $("comparison-note").hidden = !ready;
   if (!ready) return;
   const both = [
-    [measured, known],
-    [figuresOf(compared), compared.known],
+    [measured, known, s.repeats[measured.id]],
+    [figuresOf(compared), compared.known, s.repeats[result.id]],
   ];
   if (first) both.reverse(); // the second minus the first, whichever is on the stage
   const results = both.map(([one]) => one),
     scales = both.map(([one, known]) => scaleOf(one.measurements, known)),
+    repeats = both.map(([, , repeats]) => repeats),
+    all = differences(...results, scales, repeats),
     mm = scales.every(Boolean);
   $("comparison-head").replaceChildren(
     headRow(["Figure", "First", "Second", "Difference"].map((text) => t(text))),
   );
   $("comparison-body").replaceChildren(
-    ...differences(...results, scales).map(({ name, of, unit, values }) => {
+    ...all.map(({ name, of, unit, values, limit }) => {
       const [a, b] = values,
         text = formatOf(unit, mm),
         there = a !== null && b !== null;
@@ -140,7 +145,13 @@ function drawTable(s) {
         [
           nameOf(name, of, unit, mm),
           ...values.map((v) => (v === null ? "–" : text(v))),
-          [there ? signed(b - a, text) : "–", ...share],
+          [
+            there ? signed(b - a, text) : "–",
+            ...share,
+            ...(limit === null
+              ? []
+              : [element("small", {}, t("views ±{limit}", { limit: text(limit) }))]),
+          ],
         ],
         1,
       );
@@ -158,7 +169,11 @@ function drawTable(s) {
         1,
       ),
     );
+  const change = changeOf(results, all[0].limit),
+    failed = repeats.find((one) => one?.message);
   const notes = [
+    ...(change ? [t(change.text, change.values)] : []),
+    ...(failed ? [t(failed.message)] : []),
     ...(other ? fellowNotes(other) : []),
     t("The difference is the second less the first."),
   ];

@@ -47,7 +47,9 @@ function optionsOf(
   ].join(" ");
 }
 
-const AS_IT_IS = "width height model sha256 recurrences precision found doubt doubts quality".split(" ");
+const AS_IT_IS = "width height model sha256 recurrences precision found doubt doubts quality".split(
+  " ",
+);
 function resultOf(result, by, known, fellow) {
   const { measurements, corrected, asked } = result;
   return {

@@ -1,6 +1,6 @@
 // Tests of compare.js, which TestInNode runs: the figures of differences, and which photograph
 // is worked on.
-import { differences, mirroredLines } from "../review/compare.js";
+import { changeOf, differences, mirroredLines } from "../review/compare.js";
 import { blank, Stroke, baseOf } from "../draw/correct.js";
 import { initial, next } from "../page/state.js";
 import {
@@ -134,6 +134,39 @@ export const tests = {
       [],
       "without structures",
     );
+  },
+  "views say how far figures differ by chance"() {
+    const sd = { area: 30, height: 3, width: 4 },
+      repeats = { views: 8, verticalRatio: 0.03, horizontalRatio: 0.03, structures: [sd, sd] },
+      four = { ...repeats, verticalRatio: 0.04 },
+      limits = (...args) => differences(...args).map(({ limit }) => limit && limit.toFixed(3)),
+      two = [figures(2000, 500, 0.5), figures(2200, 500, 0.58)],
+      mm = { mm: [0.1, 0.2] };
+    equal(limits(...two, [null, null], [repeats, four]).slice(0, 3), ["0.098", "83.156", "8.316"]);
+    equal(limits(...two, [mm, mm], [repeats, repeats]).slice(1, 3), ["1.663", "1.663"], "mm");
+    equal(
+      limits(...two, [null, null], [repeats, { message: "too few" }])[0],
+      null,
+      "one is missing",
+    );
+    equal(limits(...two, [null, null])[0], null, "nobody has asked");
+    const said = (b, limit, more = {}) =>
+      changeOf([figures(1, 1, 0.5), { ...figures(1, 1, b), ...more }], limit)?.text ?? null;
+    equal(said(0.55, 0.06).startsWith("This is within"), true, "within");
+    equal(said(0.6, 0.06).endsWith("need not be a change."), true, "between");
+    equal(said(0.7, 0.06).startsWith("This is beyond"), true, "beyond");
+    equal(said(0.7, null), null, "not known yet");
+    equal(said(0.7, 0.06, { width: 9 }).includes("differ in size"), true, "another camera");
+    equal(said(null, 0.06), null, "no ratio");
+    const bad = figures(1, 1, 0.7);
+    bad.measurements.verticalRatio.trust = { word: "do not use", reason: "" };
+    equal(changeOf([figures(1, 1, 0.5), bad], 0.06).text.includes("not to be used"), true);
+    const eyes = ["right", "left"].map((side, i) => {
+      const one = figures(1, 1, 0.5 + 0.1 * i);
+      one.measurements.eye = { side };
+      return one;
+    });
+    equal(changeOf(eyes, 0.06), null, "two eyes have a note of their own");
   },
   "a mirrored line lies on the other side"() {
     const [line] = mirroredLines(

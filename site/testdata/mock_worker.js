@@ -580,10 +580,7 @@ async function work(data) {
       doubts,
       doubt: !tells ? null : odd ? 1.75 : 0.25,
       quality: data.name.includes("camera")
-        ? {
-            gradable: false,
-            faults: [{ code: "blurred", text: "This photograph is not sharp." }],
-          }
+        ? { gradable: false, faults: [{ code: "blurred", text: "This photograph is not sharp." }] }
         : null,
       sha256: "ab12",
       shipped: true,
@@ -638,6 +635,29 @@ async function work(data) {
       next: "Segment the image again.",
     });
   const { width, height, roi, name, turn } = results.get(data.id);
+  if (data.type === "repeat") {
+    const sd = { area: 90, height: 3, width: 3 };
+    return answer(
+      data.name.includes("visit")
+        ? {
+            type: "repeat",
+            said: {
+              repeats: {
+                views: 8,
+                verticalRatio: 0.02,
+                horizontalRatio: 0.03,
+                structures: [sd, sd],
+              },
+            },
+          }
+        : {
+            type: "error",
+            code: "repeat",
+            message: "3 of 8 turned, shifted and dimmed views show all structures.",
+            next: "",
+          },
+    );
+  }
   if (data.type === "clinical") {
     if (name.includes("large")) await wait(200);
     return answer({

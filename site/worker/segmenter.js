@@ -417,6 +417,14 @@ export class Segmenter extends EventTarget {
     return (await this.#askDrawn({ type: "clinical", eye, mm: known }, result, own)).figures;
   }
 
+  // repeat resolves to how the figures of a result differ between views of its picture
+  // (segment.Repeats).
+  async repeat({ id, model, asked: { picture, weights } }, hooks) {
+    await this.#having(model);
+    const message = { type: "repeat", id, model, raterWeights: weights };
+    return (await this.#askPicture(picture, message, hooks)).said.repeats;
+  }
+
   // save resolves to the bytes of a file of a reader, the consensus unless given, as the state asks
   // for it.
   async save({ result, made, reader = 0, i, classes, drawn, identity }) {

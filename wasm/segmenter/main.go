@@ -26,6 +26,7 @@
 //	         drawn (list of { class, mask }, what a person drew on masks), identity: a file as bytes
 //	clinical id of a result, eye ("right", "left" or ""), mm (a pixel; null: as the file says),
 //	         drawn (as in save, on the consensus): segment.Clinical with what the user knows
+//	repeat   the picture as in segment, model, raterWeights, id of its result: segment.Repeats
 //	field    key, blob, name, turn and slice as in segment, model, do (page.Change), numbers (list),
 //	         line (Float32Array): finds the objects of a picture, or changes them; "give" takes those
 //	         of class, labels (the ArrayBuffer of a labels-png) and objects (JSON) in their place
@@ -45,7 +46,7 @@
 //	ping     asks for "alive"
 //
 // Messages out: ready, adapter, progress, image, thumb, result, picture, weights, prepare, map,
-// view, field, saveField, series, save, clinical, correct, table, zip, error (code, message, next),
+// view, field, saveField, series, save, clinical, repeat, correct, table, zip, error (code, message, next),
 // and alive: the answer to "ping", sent also in the middle of computations that answer nothing.
 package main
 

@@ -113,6 +113,13 @@ func answer(h *page.Host, m message) {
 		err = changeSeries(h, m)
 	case "clinical":
 		err = readClinically(h, m)
+	case "repeat":
+		job := m.job()
+		job.Model, job.Options.RaterWeights = m.text("model"), floatsOf(m.Get("raterWeights"))
+		var repeats *segment.Repeats
+		if repeats, err = h.Repeat(job, m.number("id")); err == nil {
+			err = m.replyJSON(kind, map[string]any{"repeats": repeats})
+		}
 	default:
 		err = fmt.Errorf("unknown message %q", kind)
 	}
