@@ -345,6 +345,11 @@ export class Segmenter extends EventTarget {
     return decoded;
   }
 
+  // identity resolves to what a DICOM file says of a person (dicom.Header.Identity).
+  async identity(picture) {
+    return (await this.#askPicture(picture, { type: "picture", wantIdentity: true })).identity;
+  }
+
   // openSeries orders the slices of files, each { name, blob }, and resolves to { slices, step,
   // gaps }: slices are { part, slice, position }, with the number of the file and that in the file.
   async openSeries(name, files) {

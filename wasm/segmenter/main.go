@@ -15,7 +15,7 @@
 //	         same question, which is the answer if it is still kept), passing (nobody will look at
 //	         the result: it is kept until the next one of that kind)
 //	picture  key, blob, name, turn and wantImage as in segment: decodes the picture before it is
-//	         shown; slice of a volume
+//	         shown; slice of a volume; wantIdentity: the answer has dicom.Header.Identity
 //	weights  blob, name: a weights file of the user's own; the answer has the model's name for
 //	         "segment"
 //	map      id of a result, kind (probability, rater, recurrence, disagreement, others, between, mark), m, i,

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"syscall/js"
 
+	"mrprism/internal/files/dicom"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/page"
 	"mrprism/internal/segment"
@@ -86,10 +87,15 @@ func answer(h *page.Host, m message) {
 			m.reply(kind, map[string]any{})
 		}
 	case "picture":
-		job := m.job()
-		job.Show = m.show
+		job, said := m.job(), map[string]any{}
+		job.Show = func(img *imageio.Image) {
+			m.show(img)
+			if h, ok := img.Header.(*dicom.Header); ok && m.Get("wantIdentity").Truthy() {
+				said["identity"] = toJS(h.Identity())
+			}
+		}
 		if err = h.Decode(job); err == nil {
-			m.reply(kind, map[string]any{})
+			m.reply(kind, said)
 		}
 	case "weights":
 		err = openWeights(h, m)

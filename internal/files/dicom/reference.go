@@ -105,6 +105,17 @@ func (h *Header) Patient() string {
 	return h.identity[0x00100020]
 }
 
+// Identity is what the file says of a person and a day, as lines: its Specific Character Set
+// (0008,0005), then in that set Patient's Name (0010,0010), Patient ID (0010,0020), Patient's Birth
+// Date (0010,0030) and Study Date (0008,0020), each of which may be empty. Source: PS3.3 C.7.1.1, C.7.2.1.
+func (h *Header) Identity() []byte {
+	lines := []string{h.characters}
+	for _, tag := range []uint32{0x00100010, 0x00100020, 0x00100030, 0x00080020} {
+		lines = append(lines, strings.ReplaceAll(h.identity[tag], "\n", " "))
+	}
+	return []byte(strings.Join(lines, "\n"))
+}
+
 // short is a copy of a text, or empty if the text is longer than most.
 func (p *parser) short(tag uint32, most int) string {
 	if v := p.found[tag]; len(v) <= most {

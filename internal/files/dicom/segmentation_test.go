@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"mrprism/internal/files/dicom/dicomtest"
 	"mrprism/internal/files/dicom/elements"
 )
 
@@ -325,4 +326,10 @@ func TestDecimalsAndUIDs(t *testing.T) {
 		assert.Equal(t, want[:], number.FillBytes(make([]byte, 16)))
 	}
 	assert.Equal(t, `ab`, limited("a\\\nb  ", 9))
+}
+
+// Who a file is of stands on five lines, whatever the file says.
+func TestIdentityAsLines(t *testing.T) {
+	data := dicomtest.Slice(2, 2, make([]byte, 4), 0, map[uint32]string{0x00080005: "ISO_IR 100", 0x00080020: "2026.09.01", 0x00100010: "M\xfcller^\nAnna", 0x00100020: "4711 "})
+	assert.Equal(t, "ISO_IR 100\nM\xfcller^ Anna\n4711\n\n20260901", string(header(t, data, 0).Identity()))
 }

@@ -12,6 +12,7 @@ import (
 var kinds = map[uint32]string{
 	Class: "UI", Instance: "UI", Study: "UI", Series: "UI", 0x00180050: "DS", 0x00181063: "DS", 0x00200032: "DS", 0x00200037: "DS",
 	0x00200052: "UI", 0x00280008: "IS", 0x00280030: "DS",
+	0x00080005: "CS", 0x00080020: "DA", 0x00100010: "PN", 0x00100020: "LO", 0x00100030: "DA",
 }
 
 // Slice is Grey with a place: in mm from the patient's left over its right, rows from front to back,
