@@ -206,6 +206,7 @@ func TestAxe(t *testing.T) {
 		check("working on the second")
 		p.dropped("poor.dcm")
 		p.click("save-each")
+		p.click("report-has-visit")
 		check("a source without UIDs, each level's too")
 		p.run(chromedp.EmulateViewport(390, 844))
 		p.until(`innerWidth === 390`)

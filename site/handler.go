@@ -27,6 +27,7 @@ var types = map[string]string{
 	".svg":         "image/svg+xml",
 	".png":         "image/png",
 	".jpg":         "image/jpeg",
+	".ttf":         "font/ttf",
 	".txt":         "text/plain; charset=utf-8",
 	".md":          "text/plain; charset=utf-8",
 	".safetensors": "application/octet-stream",

@@ -58,6 +58,16 @@ func (p *page) printed(name string, width, height float64) string {
 
 var papers = map[string][2]float64{"a4": {8.27, 11.69}, "letter": {8.5, 11}}
 
+// reported is the text of the report on paper, or in the PDF that the page saves.
+func (p *page) reported(name, paper string) string {
+	p.t.Helper()
+	if paper == "pdf" {
+		text, _ := p.pdf(name)
+		return text
+	}
+	return p.printed(name+"-"+paper, papers[paper][0], papers[paper][1])
+}
+
 // The report of a result says everything that one has to know of it, on one page, and nothing that
 // identifies a person unless the user wants it.
 func TestReport(t *testing.T) {
@@ -67,8 +77,9 @@ func TestReport(t *testing.T) {
 	empty := p.printed("nothing", 8.27, 11.69)
 	assert.Contains(t, empty, "Open a photograph", "without a result the page itself is printed")
 	p.sample()
-	for paper, size := range papers {
-		text := p.printed("sample-"+paper, size[0], size[1])
+	p.saving()
+	for _, paper := range []string{"a4", "letter", "pdf"} {
+		text := p.reported("sample", paper)
 		for _, want := range []string{
 			"For research use only. Not a medical device", "Cup/disc, vertical 0.52 0.47 – 0.58 0.42 – 0.66", "Disc, area 26 735 px 25 131 – 28 072 24 062 – 29 943", "Cup/disc, horizontal 0.50 0.45 – 0.55",
 			"Experts' range 90 % interval", "in 90 of 100 images like those", "Model Fundus: optic disc and cup", "Weights, SHA-256 ab12", "MrPrism abc1234 0f0f0f0f",
@@ -85,22 +96,29 @@ func TestReport(t *testing.T) {
 
 	p.do(`document.getElementById("language").click()`)
 	p.until(`document.documentElement.lang === "de"`)
-	text := p.printed("german", 8.27, 11.69)
-	for _, want := range []string{"Bericht einer Segmentierung", "Papille, Fläche 26 735 px", "Exkavation/Papille, vertikal 0,52 0,47 – 0,58", "geöffnet am", "Grenzen des Modells", "Bilder müssen aufrecht sein", "Unterschrift"} {
-		assert.Contains(t, text, want)
+	for _, paper := range []string{"a4", "pdf"} {
+		text := p.reported("german", paper)
+		for _, want := range []string{"Bericht einer Segmentierung", "Vertrauenswürdig", "Papille, Fläche 26 735 px", "Exkavation/Papille, vertikal 0,52 0,47 – 0,58", "geöffnet am", "Grenzen des Modells", "Bilder müssen aufrecht sein", "Unterschrift"} {
+			assert.Contains(t, text, want, paper)
+		}
 	}
 	p.do(`document.getElementById("language").click()`)
 
 	p.click("report-file")
-	p.click("report-named")
+	p.click("report-has-reference")
 	p.until(`document.activeElement.id === "report-reference"`)
 	for _, key := range "OD 7" {
 		p.press(string(key), false)
 	}
-	text = p.printed("identified", 8.27, 11.69)
-	assert.Contains(t, text, "File sample.jpg")
-	assert.Contains(t, text, "Reference OD 7")
-	p.click("report-named")
+	p.click("report-has-visit")
+	p.do(`document.getElementById("report-visit").value = "3 months after Ärztin Юлия 山田"`)
+	for _, paper := range []string{"a4", "pdf"} {
+		text := p.reported("identified", paper)
+		assert.Contains(t, text, "File sample.jpg", paper)
+		assert.Contains(t, text, "Reference OD 7", paper)
+		assert.Contains(t, text, "Visit 3 months after Ärztin Юлия", paper)
+	}
+	p.click("report-has-reference")
 	assert.NotContains(t, p.printed("hidden", 8.27, 11.69), "OD 7", "a reference whose tick is gone")
 
 	p.do(`window.print = () => { globalThis.asked = true; }`)
@@ -115,8 +133,9 @@ func TestReportOfDoubts(t *testing.T) {
 	p := open(t, reporting(t), 1440, 900)
 	p.ready()
 	p.dropped("odd.jpg")
-	for paper, size := range papers {
-		text := p.printed("doubted-"+paper, size[0], size[1])
+	p.saving()
+	for _, paper := range []string{"a4", "letter", "pdf"} {
+		text := p.reported("doubted", paper)
 		assert.Regexp(t, `decisions\. The model doubts this result\. This picture is unlike .* Its outline and figures may be wrong\.`, text)
 		assert.Contains(t, text, "It need not hold where the model doubts its result.")
 	}

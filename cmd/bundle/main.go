@@ -27,6 +27,8 @@ import (
 	"strings"
 
 	"github.com/andybalholm/brotli"
+	"golang.org/x/image/font/gofont/gobold"
+	"golang.org/x/image/font/gofont/goregular"
 
 	"mrprism/internal/data/synthetic"
 	"mrprism/shaders/gpu/sharing"
@@ -41,6 +43,7 @@ const (
 	decoderLimit  = 280_000    // of JPEG 2000, HTJ2K and JPEG-LS in all
 	trainerLimit  = 2_600_000  // of the program that learns, with its scripts
 	togetherLimit = 2_240_000  // of the program that compares and fuses people's marks, with its scripts
+	pdfLimit      = 125_000    // of what makes a PDF of the report, with its fonts
 	weightsLimit  = 7_000_000  // each model
 	firstLimit    = 11_340_000 // all files of the page, and one model
 )
@@ -71,10 +74,15 @@ var together = []string{"together.wasm", "together.js", "de.together.json"}
 // fields are the files by which the page finds many objects.
 var fields = []string{"field.js", "cells.js", "de.field.json"}
 
+// printing are the files by which the page makes a PDF: it embeds the fonts.
+var printing = []string{"pdf.js", "go-regular.ttf", "go-bold.ttf"}
+
 // later reports whether a file is fetched when it is wanted, and kept once it is used.
 func later(name string) bool {
-	return isCodec(name) || slices.Contains(learning, name) || slices.Contains(fields, name) || isTogether(name)
+	return isCodec(name) || slices.Contains(learning, name) || slices.Contains(fields, name) || isTogether(name) || isPrinting(name)
 }
+
+func isPrinting(name string) bool { return slices.Contains(printing, name) }
 
 func isTogether(name string) bool { return slices.Contains(together, name) }
 
@@ -112,6 +120,7 @@ func bundle(from, to, codecs, commit string, quality int) error {
 			return fmt.Errorf("%w: run `make site`", err)
 		}
 	}
+	files["go-regular.ttf"], files["go-bold.ttf"] = goregular.TTF, gobold.TTF
 	for _, name := range programFiles[1:] {
 		if files[name], err = sharing.Share(files[name]); err != nil {
 			return err
@@ -187,11 +196,11 @@ func readSources(from string) (map[string][]byte, error) {
 }
 
 // addresses fills in the SHA-256 of what is fetched when it is wanted: programs, decoders, texts,
-// the modules that the page does not start with, and the models that ship.
+// fonts, the modules that the page does not start with, and the models that ship.
 func addresses(files map[string][]byte) ([]byte, error) {
 	sums, start := map[string]string{}, started(files)
 	for name, content := range files {
-		if kind := filepath.Ext(name); kind == ".wasm" || kind == ".json" || kind == ".js" && !slices.Contains(start, name) {
+		if kind := filepath.Ext(name); kind == ".wasm" || kind == ".json" || kind == ".ttf" || kind == ".js" && !slices.Contains(start, name) {
 			sums[name] = sha(content)
 		}
 	}
@@ -335,6 +344,7 @@ type limited struct {
 func checkSize(folder string, out io.Writer) error {
 	total, groups := 0, []*limited{
 		{what: "decoders, each when it is wanted", most: decoderLimit, holds: isCodec},
+		{what: "what makes a PDF, when it is wanted", most: pdfLimit, holds: isPrinting},
 		{what: "the program that brings marks together, when it is wanted", most: togetherLimit, holds: isTogether},
 		{what: "the program that learns and what finds cells, when it is wanted", most: trainerLimit, holds: later},
 		{what: "viewer and segmenter", most: programLimit, holds: func(name string) bool { return strings.HasSuffix(name, ".wasm") }},

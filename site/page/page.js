@@ -1,6 +1,7 @@
 // The page. Actions of the user and answers of the worker become events. state.js computes the next
 // state, view.js draws it, and the effects below send the state's questions to the worker.
 import "./intact.js";
+import { check } from "./addresses.js";
 import { baseOf, withMask } from "../draw/correct.js";
 import { fellow, toRepeat } from "../review/compare.js";
 import { $, all, remember, remembered, taking } from "./dom.js";
@@ -31,6 +32,7 @@ import { seriesIn } from "../review/worklist.js";
 
 const TEXT = "textarea, input:not([type=range], [type=checkbox], [type=radio])"; // keys write into these
 const MODEL_DELAY = 300; // ms without a change in the list of models: arrow keys step through it
+const PDF = ["pdf.js", "go-regular.ttf", "go-bold.ttf"]; // wanted for the report as PDF
 const QUIET = 1000; // ms without a question to the worker before the page is stored
 const LARGEST_FILE = 256 * 2 ** 20; // bytes; wasm/segmenter refuses larger pictures by their header
 
@@ -315,6 +317,7 @@ $("keep-all").onchange = () => {
   const keepAll = $("keep-all").checked;
   send({ type: "set", keepAll, unkept: "" });
   remember("keep-all", keepAll ? "yes" : "");
+  for (const name of keepAll ? PDF : []) check(name).catch(() => {}); // sw.js keeps what is used
 };
 
 function view(question) {
@@ -710,7 +713,18 @@ for (const box of all(".semicolons"))
     for (const other of all(".semicolons")) other.checked = box.checked;
   };
 
-printReports(() => state);
+printReports(now, {
+  send,
+  fail,
+  save(bytes, { picture, image }) {
+    download(`${stemOf(picture, image)}_report.pdf`, "application/pdf", bytes);
+    send({ type: "log", did: "exported", what: "pdf", picture });
+  },
+  async identity(picture) {
+    const { identityOf } = await wanted("identity.js");
+    return identityOf(await segmenter.identity(picture));
+  },
+});
 work.listen();
 
 $("cancel").onclick = () => send({ type: "cancel" });

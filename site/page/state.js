@@ -84,6 +84,7 @@ export const initial = {
   format: "", // in which the user saves, as in exports.js
   each: false, // with the consensus, each rater's files are saved
   identity: false, // a DICOM SEG keeps what its source says of patient and study
+  patient: null, // what the DICOM file says of a person, for the report (identity.js)
   choices: {
     model: "",
     contour: true,
@@ -382,6 +383,7 @@ const handlers = {
       measuring: false,
       ruler: null,
       identity: false,
+      patient: null,
       result: null,
       views: {},
       sliders: { ...s.sliders, moving: false, from: null },

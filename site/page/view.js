@@ -54,7 +54,7 @@ const parts = [
   [drawCorrecting, "editing", "corrections", "measured", "result"],
   [drawOpacity, "opacity"],
   [drawFiles, "result", "format"],
-  [drawSaves, "saves", "result", "format", "identity", "each"],
+  [drawSaves, "saves", "result", "format", "identity", "patient", "each"],
   [drawAbout, "device", "result"],
   [drawKept, "kept", "keepAll", "unkept", "models"],
   [drawComputed, "result"],
@@ -256,6 +256,7 @@ function drawFiles(s) {
   $("save-format").value = format.name;
   show(found, "save-as");
   show(found && format.name === "dicom-seg", "save-identified");
+  show(lacks || result.formats.includes("dicom-seg"), "report-identified");
   const readers = raters.length || classes.some((_, c) => outlinesOf(result, c));
   show(found && format.name !== "overlay" && readers, "save-readers");
   const who = byLevels(result)
@@ -515,6 +516,7 @@ export function drawLegend({ why, keys, map }) {
 
 function drawSaves(s) {
   $("save-identity").checked = s.identity;
+  $("report-identity").checked = s.patient !== null;
   $("save-each").checked = s.each;
   if (!s.result) return;
   const { files } = formatOf(s);

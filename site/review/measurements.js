@@ -154,7 +154,7 @@ export const verdict = ({ word, reason }, { doubts }, tag = "p") =>
   element(
     tag,
     { className: `verdict ${word.split(" ").at(-1)}` },
-    element("strong", {}, t(word)),
+    element("strong", {}, tag === "p" ? title(word) : t(word)),
     ...(reason && !doubts.some(({ text }) => text === reason) ? [` ${t(reason)}`] : []),
   );
 

@@ -25,16 +25,20 @@ import { scaleOf } from "./scale.js";
 import { inWhole, sharesOf } from "./shares.js";
 import { subject } from "../page/history.js";
 import { summary } from "./summary.js";
+import { wanted } from "../worker/scripts.js";
 import { isolated, language, t } from "../words/words.js";
 import { sliceText } from "./worklist.js";
 
 const TALLEST = (250 / 25.4) * 96; // CSS pixels that fit on a page of Letter, within its margins
 const WIDTH = 184,
   GAP = 4,
-  HEIGHTS = [110, 96, 84, 76, 68, 60, 52, 44, 36, 28]; // mm; those of the pictures, the first that fits
+  HEIGHTS = [110, 96, 84, 76, 68, 60, 52, 44, 36, 28], // mm; those of the pictures, the first that fits
+  ON_SEVERAL = 84; // of a report of several pages
 const DOTS = 300 / 25.4; // of the pictures, a mm
 // Dashes, in mm, tell structures apart without colours.
 const DASHES = [[], [2, 1.2], [0.6, 0.9], [3, 0.9, 0.6, 0.9]];
+
+const locale = () => (language === "en" ? "en-GB" : language);
 
 // notesOf are sentences about the figures of a report.
 function notesOf(s, figures, why, scale) {
@@ -110,9 +114,10 @@ function factsOf({ result, measured, picture, image, ...s }, when) {
   ];
 }
 
-// reportPage puts the report of a state into the document, no taller than a page. now is a Date;
-// file says whether to write the image's name; reference is a text of the user, or "".
-function reportPage(s, { now, file, reference }) {
+// reportPage puts the report of a state into the document, and returns it. now is a Date; file says
+// whether to write the image's name; reference and visit are texts of the user, or "". The report is
+// no taller than tallest, CSS pixels; in a font of pdf.js it may be, and then has several pages.
+function reportPage(s, { now, file, reference, visit }, { tallest, font } = { tallest: TALLEST }) {
   const { result, measured, image } = s,
     { roi, found } = result,
     { width, height } = image,
@@ -122,7 +127,7 @@ function reportPage(s, { now, file, reference }) {
     trust = found && trustIn(measured),
     card = limits[result.model] ?? s.models.find(({ name }) => name === result.model)?.limits,
     lines = linesOf(s);
-  const { format: when } = new Intl.DateTimeFormat(language === "en" ? "en-GB" : language, {
+  const { format: when } = new Intl.DateTimeFormat(locale(), {
     year: "numeric",
     month: "long",
     day: "numeric",
@@ -153,6 +158,8 @@ function reportPage(s, { now, file, reference }) {
   const identity = [
     ...(file ? [["File", isolated(s.picture.name)]] : []),
     ...(reference ? [["Reference", reference]] : []),
+    ...(visit ? [["Visit", visit]] : []),
+    ...patientOf(s),
   ];
   const doubt = why && [
     element("strong", {}, why.title),
@@ -211,8 +218,9 @@ function reportPage(s, { now, file, reference }) {
     ),
     element("footer", {}, ...["Name", "Date", "Signature"].map((what) => p("", t(what)))),
   );
+  Object.assign(page.style, { fontFamily: font ?? "", minHeight: `${tallest - 4}px` });
   document.body.append(page);
-  for (const tall of HEIGHTS) {
+  const fits = (tall) => {
     const wide = pictures.length === 1 ? WIDTH : (WIDTH - GAP) / 2;
     for (const { canvas, of } of pictures) {
       const scale = Math.min(wide / of.width, tall / of.height),
@@ -220,10 +228,14 @@ function reportPage(s, { now, file, reference }) {
       Object.assign(canvas, { width: Math.round(w * DOTS), height: Math.round(h * DOTS) });
       Object.assign(canvas.style, { width: `${w}mm`, height: `${h}mm` });
     }
-    if (page.offsetHeight <= TALLEST) break;
+    return page.offsetHeight <= tallest;
+  };
+  if (!HEIGHTS.some(fits)) {
+    if (font) fits(ON_SEVERAL);
+    else page.style.zoom = tallest / page.offsetHeight; // nothing is left out
   }
-  if (page.offsetHeight > TALLEST) page.style.zoom = TALLEST / page.offsetHeight; // nothing is left out
   for (const one of pictures) paint(one, image, lines);
+  return page;
 }
 
 // linesOf are the outlines of the measured masks and, below them, the raters' or levels' lines on
@@ -295,23 +307,61 @@ const keyOf = (line) =>
     ),
   );
 
+// patientOf is what the DICOM file says of a person, if the user wants it, as terms.
+function patientOf({ patient }) {
+  if (!patient) return [];
+  const { format } = new Intl.DateTimeFormat(locale(), { dateStyle: "long", timeZone: "UTC" });
+  const dated = (digits) => {
+    const date = new Date(digits.replace(/^(....)(..)(..)$/, "$1-$2-$3"));
+    return isNaN(date) ? digits : format(date);
+  };
+  return [
+    ["Patient", isolated(patient.name) || t("not known")],
+    ["Patient ID", isolated(patient.id)],
+    ["Born", dated(patient.born)],
+    ["Taken", dated(patient.taken)],
+  ].filter(([, text]) => text);
+}
+
+// reportPDF resolves to the bytes of the report of a state as a PDF. wishes are as in reportPage.
+export const reportPDF = async (s, wishes) =>
+  (await wanted("pdf.js")).pdfOf((paper) => reportPage(s, wishes, paper));
+
 // printReports prints the report instead of the page, however printing is started, if state() has a
-// result.
-export function printReports(state) {
+// result, and makes a PDF of it. save(bytes, s) saves that of a state s; identity(picture) resolves
+// to what a DICOM file says of a person.
+export function printReports(state, { send, fail, save, identity }) {
   const remove = () => $("report")?.remove();
+  const given = (what) => ($(`report-has-${what}`).checked ? $(`report-${what}`).value.trim() : "");
+  const wishes = () => ({
+    now: new Date(),
+    file: $("report-file").checked,
+    reference: given("reference"),
+    visit: given("visit"),
+  });
   addEventListener("beforeprint", () => {
     remove();
-    if (state().result && !state().worklist?.study)
-      reportPage(state(), {
-        now: new Date(),
-        file: $("report-file").checked,
-        reference: $("report-named").checked ? $("report-reference").value.trim() : "",
-      });
+    if (state().result && !state().worklist?.study) reportPage(state(), wishes());
   });
   addEventListener("afterprint", remove);
   $("report-print").onclick = () => print();
-  $("report-named").onchange = () => {
-    $("report-reference").hidden = !$("report-named").checked;
-    if ($("report-named").checked) $("report-reference").focus();
+  $("report-pdf").onclick = async ({ target }) => {
+    if (target.ariaDisabled) return;
+    target.ariaDisabled = "true";
+    const s = state();
+    await reportPDF(s, wishes()).then((bytes) => save(bytes, s), fail);
+    target.ariaDisabled = null;
+  };
+  for (const what of ["reference", "visit"])
+    $(`report-has-${what}`).onchange = ({ target: { checked } }) => {
+      $(`report-${what}`).hidden = !checked;
+      if (checked) $(`report-${what}`).focus();
+    };
+  $("report-identity").onchange = async ({ target }) => {
+    const { picture } = state(),
+      asked = target.checked && identity(picture).catch(fail);
+    target.checked = false; // until it is known
+    const patient = (await asked) || null;
+    if (state().picture === picture) send({ type: "set", patient });
   };
 }

@@ -28,6 +28,8 @@ const shape = {
 };
 // Pictures whose names say so hold many cells, in place of the model's structures.
 const cells = { classes: ["cell"], raters: ["ann", "bob", "eve"], labels: "raters", steered: true };
+// What DICOM files say of a person (dicom.Header.Identity).
+const identity = "ISO_IR 192\nMüller^Anna\n4711\n19610203\n20260901";
 const gpu = true; // tests replace this line to play a browser without WebGPU
 let current = null;
 const results = new Map(),
@@ -391,6 +393,8 @@ async function work(data) {
         [rgba.buffer],
       );
     }
+    if (data.type === "picture" && data.wantIdentity)
+      return answer({ type: "picture", identity: new TextEncoder().encode(identity) });
     if (data.type === "picture") return answer({ type: "picture" });
     const slow = data.name.includes("slow") ? 400 : 15;
     if (data.type === "field") {
