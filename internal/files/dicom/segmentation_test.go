@@ -27,8 +27,13 @@ func segmentation(h *Header, fractional, identity bool) *Segmentation {
 	}
 	inner[0], outer[0] = 255, 255
 	return &Segmentation{
-		Source: h, Segments: []Segment{{"disc", outer, false}, {"cup · größe", inner, true}}, Fractional: fractional, Identity: identity,
-		By: "consensus", Model: "Optic disc and cup in fundus photos", Serial: "b13785a16aafe931", Version: "1", Day: time.Date(2026, 11, 24, 5, 6, 7, 0, time.UTC),
+		Derived: derived(h, identity), Segments: []Segment{{"disc", outer, false}, {"cup · größe", inner, true}}, Fractional: fractional, By: "consensus",
+	}
+}
+
+func derived(h *Header, identity bool) Derived {
+	return Derived{
+		Source: h, Identity: identity, Model: "Optic disc and cup in fundus photos", Serial: "b13785a16aafe931", Version: "1", Day: time.Date(2026, 11, 24, 5, 6, 7, 0, time.UTC),
 	}
 }
 
@@ -91,7 +96,7 @@ func TestSegmentationsAreReadBack(t *testing.T) {
 					require.Equal(t, v, m.(*image.Gray).Pix[k], "%s, segment %d", name, i)
 				}
 				got := f.Header.(*Header)
-				assert.Equal(t, []string{h.study, segmentationClass}, []string{got.study, got.class})
+				assert.Equal(t, []string{h.study, segmentationForm.class}, []string{got.study, got.class})
 				assert.NotEqual(t, h.series, got.series)
 				assert.Equal(t, h.spacing, got.spacing)
 				assert.Equal(t, h.placed, got.placed, name)

@@ -277,10 +277,12 @@ func segmentation(fractional bool) func(d *Drawing) ([]byte, error) {
 
 // segmentation is one of a source, without segments.
 func (d *Drawing) segmentation(source *dicom.Header, fractional bool) dicom.Segmentation {
-	return dicom.Segmentation{
-		Source: source, Fractional: fractional, By: d.By,
-		Model: d.Model.Label(), Serial: d.Model.SHA256[:min(16, len(d.Model.SHA256))], Version: d.Model.Name(), Day: d.Day, Identity: d.Identity,
-	}
+	return dicom.Segmentation{Derived: d.derived(source), Fractional: fractional, By: d.By}
+}
+
+func (d *Drawing) derived(source *dicom.Header) dicom.Derived {
+	m := d.Model
+	return dicom.Derived{Source: source, Model: m.Label(), Serial: m.SHA256[:min(16, len(m.SHA256))], Version: m.Name(), Day: d.Day, Identity: d.Identity}
 }
 
 // figures are the outlines of the masks.

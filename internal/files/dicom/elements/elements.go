@@ -23,7 +23,7 @@ func (e *Set) Bytes(tag uint32, kind string, value []byte) {
 	e.Tag(tag)
 	*e = append(*e, kind...)
 	switch kind {
-	case "OB", "SQ":
+	case "OB", "SQ", "UT":
 		*e = append(*e, 0, 0)
 		*e = binary.LittleEndian.AppendUint32(*e, uint32(len(value)+odd))
 	default:
@@ -76,6 +76,33 @@ func (e *Set) Sequence(tag uint32, items ...Set) {
 		all = append(all, one...)
 	}
 	e.Bytes(tag, "SQ", all)
+}
+
+// Merged are two data sets as one. No tag is in both.
+func Merged(a, b Set) Set {
+	out := make(Set, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if b.first() < a.first() {
+			a, b = b, a
+		}
+		n := a.size()
+		out, a = append(out, a[:n]...), a[n:]
+	}
+	return append(append(out, a...), b...)
+}
+
+// first is the tag of the first element.
+func (e Set) first() uint32 {
+	return uint32(binary.LittleEndian.Uint16(e))<<16 | uint32(binary.LittleEndian.Uint16(e[2:]))
+}
+
+// size is that of the first element, bytes.
+func (e Set) size() int {
+	switch string(e[4:6]) {
+	case "OB", "SQ", "UT":
+		return 12 + int(binary.LittleEndian.Uint32(e[8:]))
+	}
+	return 8 + int(binary.LittleEndian.Uint16(e[6:]))
 }
 
 // decimal is a number in the 16 characters that a decimal string may have.
