@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 
 	"mrprism/internal/command"
@@ -239,5 +240,12 @@ func (b *batch) segment(ctx context.Context, it journal.Item, p picture) (measur
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return measure, nil
+	if !slices.ContainsFunc(b.formats, func(f masks.Format) bool { return f.Pixels }) {
+		return measure, nil
+	}
+	return func() *segment.Result {
+		r := measure()
+		r.Picture.Pix = p.image.Pix
+		return r
+	}, nil
 }

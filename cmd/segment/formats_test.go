@@ -193,7 +193,7 @@ func TestSegmentationFiles(t *testing.T) {
 		}
 		got := call(t, append(args, source, photo)...)
 		require.Equal(t, 1, got.code)
-		require.Contains(t, got.stderr, "a.png: -format dicom-seg: a DICOM SEG refers to a DICOM image, and this is none; save the masks as NIfTI or TIFF")
+		require.Contains(t, got.stderr, "a.png: -format dicom-seg: a file of DICOM refers to a DICOM image, and this is none; save the masks as NIfTI or TIFF")
 		require.NoFileExists(t, filepath.Join(out, "a.json"))
 		for _, who := range []string{"", "_atleast2"} {
 			for c, class := range []string{"disc", "cup"} {

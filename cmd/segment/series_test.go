@@ -157,7 +157,7 @@ func TestFolderOfSlices(t *testing.T) {
 	write(t, filepath.Join(whole, "photo.png"), encodePNG(t, synthetic.Photograph(1, 40, 30)))
 	got := run("-format", "nifti,dicom-seg,dicom-seg-fractional", whole)
 	require.Equal(t, 1, got.code, "photo.png is no DICOM")
-	require.Contains(t, got.stderr, "photo.png: -format dicom-seg: a DICOM SEG refers to a DICOM image")
+	require.Contains(t, got.stderr, "photo.png: -format dicom-seg: a file of DICOM refers to a DICOM image")
 	require.Contains(t, got.stderr, "1 of 5 images failed")
 	require.Contains(t, got.stdout, "whole: slice 4 of 4; ")
 	require.Contains(t, got.stdout, "whole: 4 slices, 2 mm apart; brain ")

@@ -17,7 +17,12 @@ type File struct {
 	I        int       // the recurrence of the consensus
 	Classes  []int     // its structures, in order
 	Drawn    []Drawing // what a person drew on them
-	Identity bool      // a DICOM SEG keeps what its source says of patient and study
+	Identity bool      // a file of DICOM keeps what its source says of patient and study
+
+	Eye      string         // of a DICOM SR: as segment.Known has it
+	Accepted bool           // of a DICOM SR: a person accepted the result
+	Shown    *imageio.Image // of a DICOM Secondary Capture: what the user sees of the result
+	PDF      []byte         // of the format "dicom-pdf": the report
 }
 
 // Drawing is what a person drew on the reader's mask of a class: (Height, Width), 255 inside, 0
@@ -55,16 +60,26 @@ func (h *Host) Save(request int, file File) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	format, err := masks.Find(file.Format)
-	if err != nil {
-		return nil, err
-	}
 	before := r.Picture.Before()
 	readers := masks.Readers(r.Raters, r.Classes, r.Labels, len(r.Marks()) > 0, true)
 	if err := checkIndex("reader", file.Reader, len(readers)); err != nil {
 		return nil, err
 	}
-	d := masks.Drawing{Picture: &before, By: readers[file.Reader].By, Model: r.Model, Day: h.now(), Identity: file.Identity}
+	d := masks.Drawing{Picture: &before, By: readers[file.Reader].By, Model: r.Model, Day: h.now(), Identity: file.Identity, Doubts: r.Doubts, Accepted: file.Accepted, Shown: file.Shown}
+	if file.Format == "dicom-pdf" {
+		return masks.Document(&d, file.PDF)
+	}
+	format, err := masks.Find(file.Format)
+	if err != nil {
+		return nil, err
+	}
+	if format.Once {
+		known, err := r.known(file.Eye, file.Drawn)
+		if err != nil {
+			return nil, err
+		}
+		d.Figures = new(r.Corrected(known))
+	}
 	for _, c := range file.Classes {
 		structure, err := file.structure(&r.Maps, readers[file.Reader], c)
 		if err != nil {
@@ -102,23 +117,30 @@ func (h *Host) Repeat(job Job, result int) (made *segment.Repeats, err error) {
 // knows of the eye; drawn is as in File.
 func (h *Host) Clinical(request int, known segment.Known, drawn []Drawing) (none segment.Clinical, err error) {
 	r, err := h.Result(request)
-	if err == nil {
-		err = segment.CheckEye(known.Eye)
-	}
 	if err != nil {
 		return none, err
 	}
-	known.Drawn = map[int][]byte{}
+	checked, err := r.known(known.Eye, drawn)
+	if err != nil {
+		return none, err
+	}
+	checked.Spacing = known.Spacing
+	return r.Clinical(checked), nil
+}
+
+// known checks what a user knows of a result.
+func (r *Segmented) known(eye string, drawn []Drawing) (known segment.Known, err error) {
+	known = segment.Known{Eye: eye, Drawn: map[int][]byte{}}
 	for _, one := range drawn {
 		if err := checkIndex("class", one.Class, len(r.Classes)); err != nil {
-			return none, err
+			return known, err
 		}
 		if len(one.Mask) != r.Width*r.Height {
-			return none, fmt.Errorf("the correction has %d pixels, and its mask %d", len(one.Mask), r.Width*r.Height)
+			return known, fmt.Errorf("the correction has %d pixels, and its mask %d", len(one.Mask), r.Width*r.Height)
 		}
 		known.Drawn[one.Class] = one.Mask
 	}
-	return r.Clinical(known), nil
+	return known, segment.CheckEye(eye)
 }
 
 // structure is the mask of a class with the person's drawing on it.

@@ -69,7 +69,7 @@ func TestSeriesOfAVolume(t *testing.T) {
 		assert.Equal(t, []int{80, 40, length}, []int{info.W, info.H, info.Slices})
 	}
 	_, err = w.SaveSolid("dicom-seg", []int{0}, false)
-	require.ErrorContains(t, err, "a DICOM SEG refers to a DICOM image")
+	require.ErrorContains(t, err, "a file of DICOM refers to a DICOM image")
 	_, err = w.SaveSolid("nonsense", []int{0}, false)
 	require.Error(t, err)
 	require.NoError(t, segmented(2, "cells"), "kept pictures are found")

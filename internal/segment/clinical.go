@@ -1,7 +1,9 @@
 package segment
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"mrprism/internal/data/metric"
 	"mrprism/shaders/pulse"
@@ -100,6 +102,34 @@ func (r *Maps) drawn(on map[int][]byte) [][]float32 {
 // Clinical are the figures with what a person knows. Ranges stay those of the model.
 func (r *Result) Clinical(known Known) Clinical {
 	return r.clinical(&r.Measurements, r.readings, known)
+}
+
+// Corrected are the measurements with what a person knows. Of what they drew there is neither range
+// nor interval, and trust in a ratio is that in the mask that nobody drew.
+func (r *Result) Corrected(known Known) Measurements {
+	m := r.Measurements
+	m.Clinical = r.Clinical(known)
+	if len(known.Drawn) == 0 {
+		return m
+	}
+	own := r.read(r.drawn(known.Drawn)).sizes
+	m.Structures = slices.Clone(m.Structures)
+	for c := range known.Drawn {
+		e := own[c]
+		m.Structures[c] = Structure{Class: r.Classes[c], Area: e.Area, Height: e.Height, Width: e.Width, Share: float64(e.Area) / float64(r.Width*r.Height)}
+	}
+	outer, inner := metric.DiscAndCup(r.Classes)
+	if m.VerticalRatio == nil || known.Drawn[outer] == nil && known.Drawn[inner] == nil {
+		return m
+	}
+	m.VerticalRatio = r.ratio(own, nil, func(e metric.Extent) int { return e.Height })
+	m.HorizontalRatio = r.ratio(own, nil, func(e metric.Extent) int { return e.Width })
+	for _, ratio := range []*Ratio{m.VerticalRatio, m.HorizontalRatio} {
+		if ratio != nil { // there still is a disc
+			ratio.Trust = cmp.Or(m.Structures[outer].Trust, m.Structures[inner].Trust)
+		}
+	}
+	return m
 }
 
 func (r *Maps) clinical(m *Measurements, readings []reading, known Known) (out Clinical) {

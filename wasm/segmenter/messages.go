@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"image"
 	"runtime"
 	"runtime/debug"
 	"syscall/js"
@@ -219,10 +220,21 @@ func openWeights(h *page.Host, m message) error {
 	return err
 }
 
-// saveFile answers "save".
+// saveFile answers "save". Of format "dicom-sr" the message has eye and accepted, of "dicom-sc" shown,
+// { width, height, rgba }, and of "dicom-pdf", which no list of formats has, the bytes pdf.
 func saveFile(h *page.Host, m message) error {
-	file := page.File{Format: m.text("format"), Reader: max(0, m.number("reader")), I: m.number("i"), Identity: m.Get("identity").Bool()}
+	file := page.File{Format: m.text("format"), Reader: max(0, m.number("reader")), I: m.number("i"), Identity: m.Get("identity").Bool(), Accepted: m.Get("accepted").Truthy()}
 	file.Classes, file.Drawn = numbersOf(m.Get("classes")), m.drawn()
+	if eye := m.Get("eye"); eye.Truthy() {
+		file.Eye = eye.String()
+	}
+	if shown := (message{m.Get("shown")}); shown.Truthy() {
+		rgba := bytesOf(shown.Get("rgba"))
+		file.Shown = imageio.Convert(&image.NRGBA{Pix: rgba, Stride: 4 * shown.number("width"), Rect: image.Rect(0, 0, shown.number("width"), shown.number("height"))})
+	}
+	if pdf := m.Get("pdf"); pdf.Truthy() {
+		file.PDF = bytesOf(pdf)
+	}
 	data, err := h.Save(m.number("id"), file)
 	if err == nil {
 		m.replyBytes("save", data)

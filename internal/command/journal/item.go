@@ -41,6 +41,9 @@ func NewItem(stem, image string, marks []Mark, readers []masks.Reader, classes [
 	it := Item{Image: image, stem: stem, Marks: marks, Entry: stem + ".json"}
 	for i, r := range readers {
 		for _, f := range formats {
+			if f.Once && i > 0 {
+				continue
+			}
 			if f.Whole {
 				it.Files = append(it.Files, File{stem + r.Suffix + f.Ending, f, i, -1})
 				continue
@@ -97,7 +100,7 @@ func (r *Run) Write(ctx context.Context, it Item, v *segment.Result) (*Entry, er
 			}
 		}
 		d := r.drawing(f)
-		d.Picture = &v.Picture
+		d.Picture, d.Figures, d.Doubts = &v.Picture, &v.Measurements, v.Doubts
 		for c, class := range v.Classes {
 			if s, ok := structures[class]; ok && (f.Class < 0 || f.Class == c) {
 				d.Structures = append(d.Structures, s)

@@ -51,11 +51,11 @@ func (d *Derived) uid(of string) string {
 	if d.Identity || of == "" {
 		return of
 	}
-	return hashed(secret + of)
+	return UID(secret + of)
 }
 
-// hashed is a UID that is computed from a text.
-func hashed(text string) string {
+// UID is a UID that is computed from a text.
+func UID(text string) string {
 	hash := sha256.Sum256([]byte(text))
 	return uidOf([16]byte(hash[:]))
 }
@@ -86,28 +86,34 @@ func (d *Derived) label(text string, most int) string {
 	return limited(text, most)
 }
 
-// uidsOf are the UIDs of an instance, of its series and of its dimensions. They are computed from
-// the content: equal content of one day and run gives equal files.
-func uidsOf(dataSet func(uids [3]string, body []byte) elements.Set, body []byte) (uids [3]string) {
+// uids are the UIDs of an instance, of its series and of its dimensions. They are computed from the
+// content: equal content of one day and run gives equal files. own appends what head has not.
+func (d *Derived) uids(f form, body []byte, own func(e *elements.Set, uids [3]string, body []byte)) (uids [3]string) {
 	sum := sha256.New()
-	sum.Write(dataSet(uids, nil))
+	sum.Write(d.dataSet(f, uids, nil, own))
 	sum.Write(body)
 	content := string(sum.Sum(nil))
-	return [3]string{hashed("instance" + content), hashed("series" + content), hashed("dimensions" + content)}
+	return [3]string{UID("instance" + content), UID("series" + content), UID("dimensions" + content)}
 }
 
-// filed is a file of a class. Source: PS3.10 7.1.
-func filed(class string, uids [3]string, dataSet elements.Set) []byte {
+func (d *Derived) dataSet(f form, uids [3]string, body []byte, own func(e *elements.Set, uids [3]string, body []byte)) (e elements.Set) {
+	own(&e, uids, body)
+	return elements.Merged(d.head(f, uids), e)
+}
+
+// file is a whole file. Source: PS3.10 7.1.
+func (d *Derived) file(f form, body []byte, own func(e *elements.Set, uids [3]string, body []byte)) []byte {
+	uids := d.uids(f, body, own)
 	var meta elements.Set
 	meta.Bytes(0x00020001, "OB", []byte{0, 1})
-	meta.Text(0x00020002, "UI", class)
+	meta.Text(0x00020002, "UI", f.class)
 	meta.Text(0x00020003, "UI", uids[0])
 	meta.Text(0x00020010, "UI", explicitLittle)
 	meta.Text(0x00020012, "UI", implementation)
 	meta.Text(0x00020013, "SH", "MRPRISM")
 	out := append(make(elements.Set, 128), "DICM"...)
 	out.Bytes(0x00020000, "UL", []byte{byte(len(meta)), byte(len(meta) >> 8), 0, 0})
-	return append(append(out, meta...), dataSet...)
+	return append(append(out, meta...), d.dataSet(f, uids, body, own)...)
 }
 
 // head is the patient, the study, the series and the equipment. Source: PS3.3 C.7.1 to C.7.3, C.7.5

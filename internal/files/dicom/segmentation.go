@@ -48,30 +48,40 @@ func TypeOf(structure string) (c Code, ok bool) {
 // Encode writes the file. Equal segmentations of one day and run give equal files. Source: PS3.3
 // A.51, C.8.20 and C.7.6.16.
 func (s *Segmentation) Encode() ([]byte, error) {
-	pixels, uids, err := s.content()
+	pixels, err := s.pixels()
 	if err != nil {
 		return nil, err
 	}
-	return filed(segmentationForm.class, uids, s.dataSet(uids, pixels)), nil
+	return s.file(segmentationForm, pixels, s.own), nil
 }
 
-// content is the pixels of the file, and its UIDs.
-func (s *Segmentation) content() (pixels []byte, uids [3]string, err error) {
+// UIDs are those of the file that Encode writes, of its instance and of its series.
+func (s *Segmentation) UIDs() (instance, series string, err error) {
+	pixels, err := s.pixels()
+	if err != nil {
+		return "", "", err
+	}
+	uids := s.uids(segmentationForm, pixels, s.own)
+	return uids[0], uids[1], nil
+}
+
+// pixels are those of all frames as the file has them.
+func (s *Segmentation) pixels() (pixels []byte, err error) {
 	if err := s.check(); err != nil {
-		return nil, uids, err
+		return nil, err
 	}
 	var all [][]uint8
 	size := 0
 	for _, one := range s.Segments {
 		if len(one.Levels) != len(s.Series)*s.Source.w*s.Source.h {
-			return nil, uids, errors.New("the masks have another size than the frame in the file")
+			return nil, errors.New("the masks have another size than the frame in the file")
 		}
 		pulse.Beat()
 		all, size = append(all, one.Levels), size+len(one.Levels)
 	}
 	switch {
 	case size == 0 || s.Fractional && size > longest:
-		return nil, uids, errors.New("a DICOM SEG holds 1 to 65535 segments and at most 4 GiB")
+		return nil, errors.New("a DICOM SEG holds 1 to 65535 segments and at most 4 GiB")
 	case s.Fractional:
 		for _, levels := range all {
 			pixels = append(pixels, levels...)
@@ -80,13 +90,13 @@ func (s *Segmentation) content() (pixels []byte, uids [3]string, err error) {
 		pixels = packed(all)
 	}
 	pulse.Beat()
-	return pixels, uidsOf(s.dataSet, pixels), nil
+	return pixels, nil
 }
 
-// dataSet is the file without its head.
-func (s *Segmentation) dataSet(uids [3]string, pixels []byte) elements.Set {
+// own is the file without its head. uids are the UIDs of the instance, the series and the
+// dimensions.
+func (s *Segmentation) own(e *elements.Set, uids [3]string, pixels []byte) {
 	h := s.Source
-	var e elements.Set
 	e.Text(0x00080008, "CS", "DERIVED", "PRIMARY")
 	e.Sequence(0x00081115, s.series())
 	if h.placed {
@@ -112,8 +122,8 @@ func (s *Segmentation) dataSet(uids [3]string, pixels []byte) elements.Set {
 	}
 	e.Sequence(0x00209221, organization)
 	e.Sequence(0x00209222, indices...)
-	s.image(&e)
-	s.segments(&e)
+	s.image(e)
+	s.segments(e)
 	corrected := ""
 	for _, one := range s.Segments {
 		if one.Corrected {
@@ -123,9 +133,8 @@ func (s *Segmentation) dataSet(uids [3]string, pixels []byte) elements.Set {
 	e.Text(0x00700080, "CS", "MRPRISM")
 	e.Text(0x00700081, "LO", s.label(limited(s.By, 64-len(corrected))+corrected, 64))
 	e.Text(0x00700084, "PN", "")
-	s.groups(&e)
+	s.groups(e)
 	e.Bytes(0x7fe00010, "OB", pixels)
-	return elements.Merged(s.head(segmentationForm, uids), e)
 }
 
 // image says what the pixels are.

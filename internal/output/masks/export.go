@@ -16,6 +16,7 @@ import (
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/files/nifti"
 	"mrprism/internal/files/tiff"
+	"mrprism/internal/segment"
 	"mrprism/weights"
 )
 
@@ -32,12 +33,19 @@ type Structure struct {
 
 // Drawing is the structures that somebody drew, or would draw, in a picture.
 type Drawing struct {
-	Picture    *imageio.Image // its file's properties; pixels are not needed
+	Picture    *imageio.Image // its file's properties; pixels are needed by formats with Pixels alone
 	By         string         // Consensus, or for example "guess of rater1"
 	Structures []Structure
 	Model      *weights.Model
 	Day        time.Time // written into a DICOM SEG
-	Identity   bool      // a DICOM SEG copies patient and study from its source
+	Identity   bool      // a file of DICOM copies patient and study from its source
+
+	// Of a DICOM SR: what the structures measure, why not to believe it, and whether a person accepted
+	// it. nil: nobody measured.
+	Figures  *segment.Measurements
+	Doubts   []segment.Doubt
+	Accepted bool
+	Shown    *imageio.Image // of a DICOM Secondary Capture: what a reader saw; nil: Picture with outlines
 }
 
 // Format is a form of file.
@@ -46,6 +54,8 @@ type Format struct {
 	Ending string // of the file's name
 	About  string // for people
 	Whole  bool   // one file holds all structures; otherwise cmd/segment writes one for each
+	Once   bool   // the consensus alone has such a file, and no rater
+	Pixels bool   // it shows the picture
 
 	write func(d *Drawing) ([]byte, error)
 	check func(m *imageio.Image) error // why a picture cannot be saved so; nil: every picture can
@@ -61,6 +71,8 @@ var Formats = append([]Format{
 	{Name: "nifti-mask", Ending: "_mask.nii.gz", About: "0 and 1", write: volumes(true)},
 	{Name: "dicom-seg", Ending: "_seg.dcm", About: "masks as a DICOM SEG of a DICOM source", Whole: true, write: segmentation(false), check: checkReference},
 	{Name: "dicom-seg-fractional", Ending: "_seg_fractional.dcm", About: "probabilities as a DICOM SEG", Whole: true, write: segmentation(true), check: checkReference},
+	{Name: "dicom-sr", Ending: "_sr.dcm", About: "figures as a DICOM SR, about the file of dicom-seg: write both", Whole: true, Once: true, write: report, check: checkReference},
+	{Name: "dicom-sc", Ending: "_sc.dcm", About: "the picture with outlines, a DICOM capture", Whole: true, Once: true, Pixels: true, write: capture, check: checkReference},
 	{Name: "svg", Ending: ".svg", About: "outlines, a path for each structure", Whole: true, write: svg},
 	{Name: "geojson", Ending: ".geojson", About: "outlines as polygons, in pixels of the image", Whole: true, write: geojson},
 }, Floats...)
@@ -257,22 +269,25 @@ func Placed[T any](p *imageio.Image, values []T) (ordered []T, place *nifti.Geom
 	return imageio.Stored(p, values), place, w, h
 }
 
-// checkReference returns an error if no DICOM SEG can refer to the picture's file.
+// checkReference returns an error if no file of DICOM can refer to the picture's file.
 func checkReference(m *imageio.Image) error {
 	if h, ok := m.Header.(*dicom.Header); ok {
 		return h.Check()
 	}
-	return errors.New("a DICOM SEG refers to a DICOM image, and this is none; save the masks as NIfTI or TIFF")
+	return errors.New("a file of DICOM refers to a DICOM image, and this is none; save the masks as NIfTI or TIFF")
 }
 
 func segmentation(fractional bool) func(d *Drawing) ([]byte, error) {
-	return func(d *Drawing) ([]byte, error) {
-		s := d.segmentation(d.Picture.Header.(*dicom.Header), fractional)
-		for _, one := range d.Structures {
-			s.Segments = append(s.Segments, dicom.Segment{Name: one.Name, Levels: d.Picture.Stored(one.Levels), Corrected: one.Corrected})
-		}
-		return s.Encode()
+	return func(d *Drawing) ([]byte, error) { return d.segments(fractional).Encode() }
+}
+
+// segments are the structures as a DICOM SEG of the picture.
+func (d *Drawing) segments(fractional bool) *dicom.Segmentation {
+	s := d.segmentation(d.Picture.Header.(*dicom.Header), fractional)
+	for _, one := range d.Structures {
+		s.Segments = append(s.Segments, dicom.Segment{Name: one.Name, Levels: d.Picture.Stored(one.Levels), Corrected: one.Corrected})
 	}
+	return &s
 }
 
 // segmentation is one of a source, without segments.

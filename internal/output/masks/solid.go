@@ -3,6 +3,7 @@ package masks
 import (
 	"bytes"
 	"compress/flate"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -51,6 +52,7 @@ func NewSolid(s *series.Series, readers []Reader, classes []string, formats []Fo
 // those stays. Slices may be added in any order, also at the same time.
 func (s *Solid) Add(i int, r *segment.Maps) error {
 	one := layer{picture: r.Picture}
+	one.picture.Pix = nil
 	within, _, _ := r.Within()
 	authors := []func(class int) []float32{within.Probability}
 	for m := range r.Raters {
@@ -211,6 +213,9 @@ func (f Format) CheckSeries(s *series.Series) error {
 		if err := f.Check(&imageio.Image{Header: one.Header}); err != nil {
 			return fmt.Errorf("%s: -format %s: %w", one.Name, f.Name, err)
 		}
+	}
+	if f.Name == "dicom-sr" {
+		return errors.New("-format dicom-sr: a DICOM SR has the figures of one picture; name it by -slice N")
 	}
 	if f.Name == "nifti" || f.Name == "nifti-mask" {
 		return s.Uneven()

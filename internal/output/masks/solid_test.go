@@ -252,7 +252,7 @@ func TestSolidsWithGaps(t *testing.T) {
 	require.NoError(t, err)
 	_, err = seg.Joined()(solid, &d, 0, []int{0})
 	require.NoError(t, err)
-	require.ErrorContains(t, seg.CheckSeries(&series.Series{Slices: []series.Slice{{Name: "a"}}}), "a: -format dicom-seg: a DICOM SEG refers to a DICOM image")
+	require.ErrorContains(t, seg.CheckSeries(&series.Series{Slices: []series.Slice{{Name: "a"}}}), "a: -format dicom-seg: a file of DICOM refers to a DICOM image")
 
 	solid.Series.Step, solid.Series.Gaps = 0, nil
 	assert.Contains(t, solid.Measure().Withheld, "how far its slices lie apart")
