@@ -270,6 +270,20 @@ func TestSavedSegmentations(t *testing.T) {
 			checkSegmentation(t, data, what == "Probability", d.Structures)
 		}
 	}
+
+	// So are figures and what the page shows.
+	p.format("dicom-sr")
+	figures := string(p.save("Figures DICOM SR of all structures", "CT_small_sr.dcm"))
+	assert.Contains(t, figures, "Imaging Measurement Report")
+	assert.Contains(t, figures, "CompressedSamples^CT1")
+	p.format("dicom-sc")
+	shown, err := imageio.Decode("sc.dcm", p.save("Overlay DICOM SC of all structures", "CT_small_sc.dcm"))
+	require.NoError(t, err)
+	assert.Equal(t, []int{128, 139}, []int{shown.W, shown.H}, "a band is below")
+	p.format("overlay")
+	overlay, err := imageio.Decode("overlay.png", p.save("Overlay PNG of all structures", "CT_small_overlay.png"))
+	require.NoError(t, err)
+	assert.True(t, bytes.Equal(overlay.Pix, shown.Pix[:len(overlay.Pix)]), "the same picture")
 	p.clean()
 }
 

@@ -243,8 +243,9 @@ func (b *batch) segment(ctx context.Context, it journal.Item, p picture) (measur
 	if !slices.ContainsFunc(b.formats, func(f masks.Format) bool { return f.Pixels }) {
 		return measure, nil
 	}
+	begun := measure
 	return func() *segment.Result {
-		r := measure()
+		r := begun()
 		r.Picture.Pix = p.image.Pix
 		return r
 	}, nil

@@ -7,6 +7,7 @@ import (
 	"image"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -187,12 +188,12 @@ func TestSegmentationFiles(t *testing.T) {
 	photo := write(t, filepath.Join(dir, "a.png"), encodePNG(t, synthetic.Photograph(1, 40, 40)))
 	for _, keep := range []bool{false, true} {
 		out := t.TempDir()
-		args := []string{"-weights", w, "-device", "reference", "-roi", "none", "-out", out, "-format", "png,dicom-seg,dicom-seg-fractional,nifti"}
+		args := []string{"-weights", w, "-device", "reference", "-roi", "none", "-out", out, "-format", "png,dicom-seg,dicom-seg-fractional,nifti,dicom-sr,dicom-sc"}
 		if keep {
 			args[len(args)-1] += ",identity"
 		}
 		got := call(t, append(args, source, photo)...)
-		require.Equal(t, 1, got.code)
+		require.Equal(t, 1, got.code, got.stderr)
 		require.Contains(t, got.stderr, "a.png: -format dicom-seg: a file of DICOM refers to a DICOM image, and this is none; save the masks as NIfTI or TIFF")
 		require.NoFileExists(t, filepath.Join(out, "a.json"))
 		for _, who := range []string{"", "_atleast2"} {
@@ -211,7 +212,26 @@ func TestSegmentationFiles(t *testing.T) {
 		data, err := os.ReadFile(filepath.Join(out, "CT_small_seg.dcm"))
 		require.NoError(t, err)
 		require.Equal(t, keep, bytes.Contains(data, []byte("CompressedSamples^CT1")))
+		require.NoFileExists(t, filepath.Join(out, "CT_small_atleast2_sr.dcm"), "it is about all levels")
+		said, err := os.ReadFile(filepath.Join(out, "CT_small_sr.dcm"))
+		require.NoError(t, err)
+		require.Equal(t, keep, bytes.Contains(said, []byte("CompressedSamples^CT1")))
+		instance := regexp.MustCompile(`2\.25\.\d+`).Find(data) // of the file, in its head
+		require.Contains(t, string(said), string(instance), "the report names the file of the masks")
+		shown, ct := decoded(t, filepath.Join(out, "CT_small_sc.dcm"), 0), decoded(t, source, 0)
+		require.Equal(t, []int{128, 139}, []int{shown.W, shown.H})
+		drawn := 0
+		for i := range 128 * 128 {
+			if pixel := shown.Pix[3*i:][:3]; !bytes.Equal(pixel, ct.Pix[3*i:][:3]) {
+				require.Contains(t, [][]byte{{0x3f, 0xd0, 0xff}, {0xbe, 0xf5, 0x5c}}, pixel, "an outline's colour")
+				drawn++
+			}
+		}
+		require.Positive(t, drawn)
 	}
+	got := call(t, "-weights", w, "-device", "reference", "-roi", "none", "-out", t.TempDir(), "-slice", "all", "-format", "dicom-sr", source)
+	require.Equal(t, 1, got.code)
+	require.Contains(t, got.stderr, "a DICOM SR has the figures of one picture; name it by -slice N")
 }
 
 // A DICOM image that lacks what a DICOM SEG refers to is refused before it is segmented, and the

@@ -97,6 +97,46 @@ func TestSave(t *testing.T) {
 	require.ErrorContains(t, err, `"both"`)
 }
 
+// Of a DICOM image figures, what the user sees and a PDF are saved as DICOM. A person who corrected or
+// accepted is an observer of the figures.
+func TestSaveDICOM(t *testing.T) {
+	w := here(t, card)
+	w.platform.Device = "reference"
+	h := New(t.Context(), w.platform)
+	defer h.closeDevice()
+	job := w.job(1, "brain")
+	job.Key, job.Name, job.Options.ROI = 7, "a.dcm", "none"
+	job.Read = func() []byte { return dicomtest.Slice(4, 3, []uint8{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 0, nil) }
+	r, err := h.Segment(job)
+	require.NoError(t, err)
+	require.Subset(t, r.Formats(), []string{"dicom-seg", "dicom-sr", "dicom-sc"})
+	save := func(f File) string {
+		t.Helper()
+		data, err := h.Save(1, f)
+		require.NoError(t, err)
+		return string(data)
+	}
+	inside := bytes.Repeat([]byte{255}, 12)
+	corrected := File{Format: "dicom-sr", Classes: []int{0}, Drawn: []Drawing{{Class: 0, Mask: inside}}}
+	require.Contains(t, save(corrected), "7.68", "12 pixels of 0.64 mm²")
+	require.Contains(t, save(corrected), "Corrected by hand.")
+	require.Contains(t, save(corrected), "Person Observer Name")
+	require.NotContains(t, save(File{Format: "dicom-sr", Classes: []int{0}}), "Person Observer Name")
+	require.Contains(t, save(File{Format: "dicom-sr", Classes: []int{0}, Accepted: true}), "Person Observer Name")
+	shown := &imageio.Image{W: 2, H: 1, Pix: []uint8{1, 2, 3, 4, 5, 6}}
+	read, err := imageio.Decode("a.dcm", []byte(save(File{Format: "dicom-sc", Classes: []int{0}, Shown: shown})))
+	require.NoError(t, err)
+	require.Equal(t, shown.Pix, read.Pix[:6])
+	require.Contains(t, save(File{Format: "dicom-pdf", PDF: []byte("%PDF-1.7 a")}), "%PDF-1.7 a")
+	for want, wrong := range map[string]File{
+		`the eye is "both"`: {Format: "dicom-sr", Eye: "both"}, "has 3 pixels, and its mask 12": {Format: "dicom-sr", Drawn: []Drawing{{Mask: make([]byte, 3)}}},
+		"no longer in memory; save its outlines as SVG": {Format: "dicom-sc", Classes: []int{0}}, "the report is no PDF": {Format: "dicom-pdf"},
+	} {
+		_, err := h.Save(1, wrong)
+		require.ErrorContains(t, err, want)
+	}
+}
+
 // Of a DICOM image there is a DICOM SEG, or a sentence that names all that the file lacks for one.
 func TestLacks(t *testing.T) {
 	for want, lacks := range map[string][]uint32{

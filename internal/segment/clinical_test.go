@@ -8,6 +8,7 @@ import (
 	"mrprism/internal/data/metric"
 	"mrprism/internal/files/dicom/dicomtest"
 	"mrprism/internal/files/imageio"
+	"mrprism/internal/trust"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/require"
@@ -75,6 +76,27 @@ func TestClinicalFigures(t *testing.T) {
 	require.Greater(t, corrected.Rim[6], 20.)
 	require.Equal(t, m.RimLow, corrected.RimLow, "ranges stay the model's")
 	require.Equal(t, m.Rim[0], corrected.Rim[0])
+
+	for c := range m.Structures {
+		m.Structures[c].Trust = &trust.Verdict{Word: trust.Check, Reason: m.Structures[c].Class}
+	}
+	r.Measurements.VerticalRatio.Trust = &trust.Verdict{Word: trust.DoNotUse}
+	known := r.Corrected(Known{Eye: Left})
+	require.Equal(t, Left, known.Eye.Side)
+	require.Equal(t, r.Measurements.Structures, known.Structures)
+	require.Equal(t, trust.DoNotUse, known.VerticalRatio.Trust.Word)
+	known = r.Corrected(Known{Drawn: map[int][]byte{1: wide}})
+	cup := known.Structures[1]
+	require.Less(t, cup.Area, m.Structures[1].Area)
+	require.Equal(t, Structure{Class: "cup", Area: cup.Area, Height: cup.Height, Width: cup.Width, Share: float64(cup.Area) / (240 * 120)}, cup, "nobody predicted it")
+	require.Equal(t, m.Structures[0], known.Structures[0])
+	require.Equal(t, Ratio{Inner: "cup", Outer: "disc", Value: new(float64(cup.Height) / float64(m.Structures[0].Height)), Trust: m.Structures[0].Trust}, *known.VerticalRatio, "the disc is the model's")
+	require.Equal(t, float64(cup.Width)/float64(m.Structures[0].Width), *known.HorizontalRatio.Value)
+	known = r.Corrected(Known{Drawn: map[int][]byte{0: wide, 1: wide}})
+	require.Nil(t, known.VerticalRatio.Trust, "a person drew all of it")
+	known = r.Corrected(Known{Drawn: map[int][]byte{0: bytes.Repeat([]byte{0}, len(wide))}})
+	require.Nil(t, known.VerticalRatio, "there is no disc")
+	require.NotNil(t, r.Measurements.VerticalRatio)
 
 	r.Raters, r.raters = nil, nil
 	headless := settled{Maps: &r.Maps}.measure()

@@ -17,6 +17,25 @@ const GLASS = "rgb(16 19 23 / .86)",
 
 // overlayPNG resolves to the bytes of the picture of a state in which all views are there.
 export async function overlayPNG(s) {
+  const blob = await drawn(s)
+    .convertToBlob({ type: "image/png" })
+    .catch(() => {
+      throw new SegmentError({
+        code: "memory",
+        message: "The browser cannot make a picture as large as this photograph.",
+        next: "Save the outlines as SVG.",
+      });
+    });
+  return blob.arrayBuffer();
+}
+// overlayPixels are the same picture's.
+export function overlayPixels(s) {
+  const { width, height } = s.image,
+    { data } = drawn(s).getContext("2d").getImageData(0, 0, width, height);
+  return { width, height, rgba: data };
+}
+
+function drawn(s) {
   const { width, height } = s.image,
     { wanted, contours, overlay } = standing(s),
     canvas = new OffscreenCanvas(width, height),
@@ -26,14 +45,7 @@ export async function overlayPNG(s) {
   for (const line of contours)
     drawLine(c, Math.max(THINNEST, LINE * Math.min(width, height)), pathOf(line), line);
   drawLegend(c, wanted, contours);
-  const blob = await canvas.convertToBlob({ type: "image/png" }).catch(() => {
-    throw new SegmentError({
-      code: "memory",
-      message: "The browser cannot make a picture as large as this photograph.",
-      next: "Save the outlines as SVG.",
-    });
-  });
-  return blob.arrayBuffer();
+  return canvas;
 }
 
 // rowsOf are the rows of the legend, { text, colour, sign }. sign draws the key before the text in

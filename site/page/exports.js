@@ -8,8 +8,9 @@ import { only } from "./dom.js";
 
 // FORMATS are the choices of a user. files has, by what a button saves, the format's name in
 // package masks, the end of the file's name before and after the page's addition, and the MIME
-// type. whole: one file has all structures.
+// type. whole: one file has all structures. once: raters have none.
 const format = (name, text, files, whole = true) => ({ name, text, files, whole });
+const once = (...of) => ({ ...format(...of), once: true });
 const pixels = (name, text, ...end) =>
   format(
     name,
@@ -25,14 +26,16 @@ export const FORMATS = [
     mask: ["dicom-seg", "_seg", ".dcm", "application/dicom"],
     probability: ["dicom-seg-fractional", "_seg_fractional", ".dcm", "application/dicom"],
   }),
+  once("dicom-sr", "DICOM SR", { figures: ["dicom-sr", "_sr", ".dcm", "application/dicom"] }),
+  once("dicom-sc", "DICOM SC", { overlay: ["dicom-sc", "_sc", ".dcm", "application/dicom"] }),
   format("svg", "SVG, outlines", { outlines: ["svg", "", ".svg", "image/svg+xml"] }),
   format("geojson", "JSON, outlines", {
     outlines: ["geojson", "", ".geojson", "application/geo+json"],
   }),
-  format("overlay", "PNG, overlay", { overlay: ["", "_overlay", ".png", "image/png"] }),
+  once("overlay", "PNG, overlay", { overlay: ["", "_overlay", ".png", "image/png"] }),
 ];
 
-// offered are the formats in which a result can be saved: a DICOM SEG needs a DICOM source.
+// offered are the formats in which a result can be saved: those of DICOM need a DICOM source.
 export const offered = ({ formats }) =>
   FORMATS.filter(({ files }) =>
     Object.values(files).every(([made]) => !made || formats.includes(made)),

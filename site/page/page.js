@@ -9,7 +9,7 @@ import { download, json, stemOf } from "./exports.js";
 import { clearWhenIdle } from "./idle.js";
 import { paired, takePhotographs } from "./opening.js";
 import { standing } from "../draw/outlines.js";
-import { overlayPNG } from "../draw/overlay.js";
+import { overlayPNG, overlayPixels } from "../draw/overlay.js";
 import { Pen } from "../draw/pen.js";
 import { resultFirst } from "./phone.js";
 import { printReports } from "../review/report.js";
@@ -341,10 +341,13 @@ async function save(save) {
 }
 // contentOf resolves to the content of a file: of one reader, or a ZIP of all readers.
 async function contentOf(save) {
-  const { result, what, files } = save;
+  const { result, what, made, files } = save;
   if (what === "overlay" && result !== state.result) throw new SegmentError({ code: "gone" });
-  if (what === "overlay") return overlayPNG(state);
-  return files.length > 1 ? segmenter.zip(eachOf(save)) : segmenter.save({ ...save, ...files[0] });
+  if (what === "overlay" && !made) return overlayPNG(state);
+  const shown = what === "overlay" ? overlayPixels(state) : undefined;
+  return files.length > 1
+    ? segmenter.zip(eachOf(save))
+    : segmenter.save({ ...save, ...files[0], shown });
 }
 async function* eachOf(save) {
   // If a person has drawn, drawn masks and the model's are in separate folders.

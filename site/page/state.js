@@ -447,12 +447,13 @@ const handlers = {
       format = formatOf(s),
       [made, , , kind] = format.files[what],
       last = result.recurrences,
-      shown = shownRecurrence(result, choices),
+      shown = what === "figures" ? last : shownRecurrence(result, choices),
       classes = format.whole ? [...result.classes.keys()] : [c],
-      save = { result, what, class: c, i: shown, made, classes, identity },
+      accepted = lineOf(s, s.picture)?.review === "accepted",
+      save = { result, what, class: c, i: shown, made, classes, identity, eye: s.eye, accepted },
       named = (one, ending) =>
         fileOf({ ...save, ...one }, format, stemOf(s.picture, s.image), ending);
-    const files = readersOf(result, s.each && made, classes).map((one) => {
+    const files = readersOf(result, s.each && !format.once, classes).map((one) => {
       const { reader, suffix, rater } = one,
         i = reader ? last : shown,
         has = (d) => d.rater === rater && classes.includes(result.classes.indexOf(d.class)),

@@ -255,10 +255,10 @@ function drawFiles(s) {
   );
   $("save-format").value = format.name;
   show(found, "save-as");
-  show(found && format.name === "dicom-seg", "save-identified");
+  show(found && format.name.startsWith("dicom"), "save-identified");
   show(lacks || result.formats.includes("dicom-seg"), "report-identified");
   const readers = raters.length || classes.some((_, c) => outlinesOf(result, c));
-  show(found && format.name !== "overlay" && readers, "save-readers");
+  show(found && !format.once && readers, "save-readers");
   const who = byLevels(result)
     ? "Each level of agreement too, as a ZIP"
     : raters.length

@@ -571,7 +571,7 @@ async function work(data) {
         "nifti",
         "nifti-mask",
         ...(data.name.endsWith(".dcm") && !data.name.includes("poor")
-          ? ["dicom-seg", "dicom-seg-fractional"]
+          ? ["dicom-seg", "dicom-seg-fractional", "dicom-sr", "dicom-sc"]
           : []),
         "svg",
         "geojson",
@@ -745,7 +745,11 @@ async function work(data) {
       return answer({
         type: "save",
         bytes: new TextEncoder().encode(
-          JSON.stringify({ ...data, drawn: drawn.map((one) => one.class) }),
+          JSON.stringify({
+            ...data,
+            drawn: drawn.map((one) => one.class),
+            ...(data.shown && { shown: { ...data.shown, rgba: data.shown.rgba.length } }),
+          }),
         ),
       });
     const picture = new ImageData(width, height);

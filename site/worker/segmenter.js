@@ -253,10 +253,10 @@ export class Segmenter extends EventTarget {
       class: result.classes.indexOf(correction.class),
       mask: wholeMask(correction),
     }));
-    return this.#ask(
-      { ...message, id: result.id, drawn },
-      drawn.map(({ mask }) => mask.buffer),
-    );
+    return this.#ask({ ...message, id: result.id, drawn }, [
+      ...drawn.map(({ mask }) => mask.buffer),
+      ...(message.shown ? [message.shown.rgba.buffer] : []),
+    ]);
   }
 
   // picture is a photograph to segment. The worker decodes it once. slice is that of a volume, from
@@ -431,10 +431,13 @@ export class Segmenter extends EventTarget {
   }
 
   // save resolves to the bytes of a file of a reader, the consensus unless given, as the state asks
-  // for it.
-  async save({ result, made, reader = 0, i, classes, drawn, identity }) {
+  // for it. Of a DICOM capture shown is the picture, { width, height, rgba }. made "dicom-pdf", which
+  // no list has, wraps a report, the bytes pdf: save({ result, made, pdf, identity }).
+  async save({ result, made, reader = 0, i, classes = [], drawn = [], identity, ...of }) {
     const own = await this.study?.save(result),
-      message = { type: "save", format: made, reader, i, classes, identity };
+      { eye, accepted, shown, pdf } = of,
+      said = { eye, accepted, shown, pdf },
+      message = { type: "save", format: made, reader, i, classes, identity: !!identity, ...said };
     return own ?? (await this.#askDrawn(message, result, drawn)).bytes;
   }
 }

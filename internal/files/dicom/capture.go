@@ -38,7 +38,7 @@ func (c *Capture) Encode() ([]byte, error) {
 		return nil, errors.New("the picture is larger than DICOM allows; save it as a PNG")
 	}
 	source := c.frame(c.Source)
-	source.Sequence(0x0040a170, Code{"121322", "DCM", "Source image for image processing operation"}.item())
+	source.Sequence(0x0040a170, sourceImage.item())
 	return c.file(captureForm, pixels, func(e *elements.Set, _ [3]string, pixels []byte) {
 		e.Text(0x00080008, "CS", "DERIVED", "SECONDARY")
 		e.Text(0x00080064, "CS", "WSD")

@@ -32,14 +32,14 @@ type Derived struct {
 // form is what a file is: its SOP class UID, and the modality and the number of its series.
 type form struct{ class, modality, number string }
 
-// Code is a coded concept.
-type Code struct{ Value, Scheme, Meaning string }
+// Code is a coded concept: scheme, value and meaning, such as "SCT 81745001 Eye".
+type Code string
 
-func (c Code) item() elements.Set {
-	var e elements.Set
-	e.Text(0x00080100, "SH", c.Value)
-	e.Text(0x00080102, "SH", c.Scheme)
-	e.Text(0x00080104, "LO", c.Meaning)
+func (c Code) item() (e elements.Set) {
+	parts := strings.SplitN(string(c), " ", 3)
+	e.Text(0x00080100, "SH", parts[1])
+	e.Text(0x00080102, "SH", parts[0])
+	e.Text(0x00080104, "LO", parts[2])
 	return e
 }
 

@@ -16,30 +16,34 @@ const (
 	InferredFrom = "INFERRED FROM"
 )
 
-// Item is a content item of a report. It has one value: the one that is set. Without a value it is a
-// container. Source: PS3.3 C.17.3 and C.18.
+// Item is a content item of a report. Source: PS3.3 C.17.3 and C.18.
 type Item struct {
 	Relation string // empty: the root
 	Name     Code
-
-	Text    string
-	Person  string // a name
-	Code    Code
-	Number  *float64 // in Unit
-	Unit    Code
-	UID     string
-	Image   bool // the source's frame
-	Segment int  // of the DICOM SEG, from 1
-
-	Template string // that orders a container, by PS3.16
-	Items    []Item
+	Value    any // a string (TEXT), a Code, a Number or one of the types below; nil: a container
+	Items    []*Item
 }
+
+// Number is the value of a NUM.
+type Number struct {
+	Value float64
+	Unit  Code
+}
+
+// Further values of items: a container that a template of PS3.16 orders; a name; a UID; and an image,
+// which is a segment of the DICOM SEG, counted from 1, or 0, the source's frame.
+type (
+	Template   string
+	Person     string
+	Identifier string
+	Image      int
+)
 
 // Report is a DICOM SR of a frame, about segments of a DICOM SEG of the same frame.
 type Report struct {
 	Derived
 	Instance, SegmentSeries string // of the DICOM SEG: Segmentation.UIDs
-	Root                    Item
+	Root                    *Item
 }
 
 // Encode writes the file, which is complete and which nobody has verified. Equal reports of one day
@@ -77,49 +81,49 @@ func (r *Report) segmentation() (e elements.Set) {
 // longestText bounds a text, characters.
 const longestText = 1024
 
-func (r *Report) item(i Item) elements.Set {
+func (r *Report) item(i *Item) elements.Set {
 	var e, v elements.Set
 	kind := "CONTAINER"
-	switch {
-	case i.Text != "":
+	switch value := i.Value.(type) {
+	case string:
 		kind = "TEXT"
-		v.Text(0x0040a160, "UT", r.label(i.Text, longestText))
-	case i.Person != "":
+		v.Text(0x0040a160, "UT", r.label(value, longestText))
+	case Person:
 		kind = "PNAME"
-		v.Text(0x0040a123, "PN", r.label(i.Person, 64))
-	case i.Code != Code{}:
-		kind = "CODE"
-		v.Sequence(0x0040a168, i.Code.item())
-	case i.Number != nil:
-		kind = "NUM"
-		var value elements.Set
-		value.Sequence(0x004008ea, i.Unit.item())
-		value.Decimals(0x0040a30a, *i.Number)
-		v.Sequence(0x0040a300, value)
-	case i.UID != "":
+		v.Text(0x0040a123, "PN", r.label(string(value), 64))
+	case Identifier:
 		kind = "UIDREF"
-		v.Text(0x0040a124, "UI", i.UID)
-	case i.Segment > 0:
+		v.Text(0x0040a124, "UI", string(value))
+	case Code:
+		kind = "CODE"
+		v.Sequence(0x0040a168, value.item())
+	case Number:
+		kind = "NUM"
+		var number elements.Set
+		number.Sequence(0x004008ea, value.Unit.item())
+		number.Decimals(0x0040a30a, value.Value)
+		v.Sequence(0x0040a300, number)
+	case Image:
 		kind = "IMAGE"
-		segment := r.segmentation()
-		segment.Words(0x0062000b, i.Segment)
-		v.Sequence(0x00081199, segment)
-	case i.Image:
-		kind = "IMAGE"
-		v.Sequence(0x00081199, r.frame(r.Source))
-	default:
-		v.Text(0x0040a050, "CS", "SEPARATE")
+		to := r.frame(r.Source)
+		if value > 0 {
+			to = r.segmentation()
+			to.Words(0x0062000b, int(value))
+		}
+		v.Sequence(0x00081199, to)
+	case Template:
+		var template elements.Set
+		template.Text(0x00080105, "CS", "DCMR")
+		template.Text(0x0040db00, "CS", string(value))
+		v.Sequence(0x0040a504, template)
 	}
 	if i.Relation != "" {
 		e.Text(0x0040a010, "CS", i.Relation)
 	}
 	e.Text(0x0040a040, "CS", kind)
 	e.Sequence(0x0040a043, i.Name.item())
-	if i.Template != "" {
-		var template elements.Set
-		template.Text(0x00080105, "CS", "DCMR")
-		template.Text(0x0040db00, "CS", i.Template)
-		e.Sequence(0x0040a504, template)
+	if kind == "CONTAINER" {
+		e.Text(0x0040a050, "CS", "SEPARATE")
 	}
 	var items []elements.Set
 	for _, one := range i.Items {

@@ -29,14 +29,15 @@ type Segmentation struct {
 	By         string    // "consensus", or who drew it
 }
 
-var (
-	tissue     = Code{"85756007", "SCT", "Tissue"}
-	anatomical = Code{"123037004", "SCT", "Anatomical Structure"}
+const (
+	tissue      Code = "SCT 85756007 Tissue"
+	anatomical  Code = "SCT 123037004 Anatomical Structure"
+	sourceImage Code = "DCM 121322 Source image for image processing operation"
 )
 
 // types are the codes of structures by name; others are tissue. Source: CID 7150, SNOMED CT.
 var types = map[string]Code{
-	"disc": {"81016008", "SCT", "Optic disc"}, "brain": {"12738006", "SCT", "Brain"}, "cell": {"4421005", "SCT", "Cell"},
+	"disc": "SCT 81016008 Optic disc", "brain": "SCT 12738006 Brain", "cell": "SCT 4421005 Cell",
 }
 
 // TypeOf is the code of a structure. ok is false where none is known.
@@ -227,9 +228,9 @@ func (s *Segmentation) group(h *Header, i, k int) (frame elements.Set) {
 	var derivation, content, place, segment elements.Set
 	source := s.frame(h)
 	source.Text(0x0028135a, "CS", "YES")
-	source.Sequence(0x0040a170, Code{"121322", "DCM", "Source image for image processing operation"}.item())
+	source.Sequence(0x0040a170, sourceImage.item())
 	derivation.Sequence(0x00082112, source)
-	derivation.Sequence(0x00089215, Code{"113076", "DCM", "Segmentation"}.item())
+	derivation.Sequence(0x00089215, Code("DCM 113076 Segmentation").item())
 	frame.Sequence(0x00089124, derivation)
 	index := binary.LittleEndian.AppendUint32(nil, uint32(i+1))
 	if len(s.Series) > 1 && h.placed {

@@ -64,25 +64,24 @@ func measured(t *testing.T, scale bool) *Drawing {
 }
 
 // tree is the content of a report, an item a line.
-func tree(i dicom.Item, depth int) (out string) {
-	value := i.Template
-	switch {
-	case i.Text != "":
-		value = i.Text
-	case i.Number != nil:
-		value = fmt.Sprintf("%.5g %s", *i.Number, i.Unit.Value)
-	case i.Code != dicom.Code{}:
-		value = i.Code.Value
-	case i.Segment > 0:
-		value = fmt.Sprint("segment ", i.Segment)
-	case i.Image:
-		value = "image"
-	case i.UID != "":
+func tree(i *dicom.Item, depth int) (out string) {
+	code := func(c dicom.Code) string { return strings.Fields(string(c))[1] }
+	value := ""
+	switch v := i.Value.(type) {
+	case string, dicom.Template, dicom.Person:
+		value = fmt.Sprint(v)
+	case dicom.Number:
+		value = fmt.Sprintf("%.5g %s", v.Value, code(v.Unit))
+	case dicom.Code:
+		value = code(v)
+	case dicom.Image:
+		if value = "image"; v > 0 {
+			value = fmt.Sprint("segment ", v)
+		}
+	case dicom.Identifier:
 		value = "UID"
-	case i.Person != "":
-		value = i.Person
 	}
-	out = strings.TrimRight(fmt.Sprintf("%s%s %s %s", strings.Repeat("  ", depth), i.Relation, i.Name.Value, value), " ") + "\n"
+	out = strings.TrimRight(fmt.Sprintf("%s%s %s %s", strings.Repeat("  ", depth), i.Relation, code(i.Name), value), " ") + "\n"
 	for _, one := range i.Items {
 		out += tree(one, depth+1)
 	}
@@ -139,9 +138,9 @@ func TestReportOfAnEye(t *testing.T) {
       INFERRED FROM 121112 image
 `
 	const tail = `  CONTAINS 121106 For research use. These figures are no diagnosis.
+  CONTAINS 121106 Ranges are over the mask and those that the model predicts of its raters, and no confidence intervals.
   CONTAINS 121106 Eye: right, by dicom.
   CONTAINS 121106 Eye: the other one by picture.
-  CONTAINS 121106 Ranges are over the mask and those that the model predicts of its raters, and no confidence intervals.
 `
 	assert.Equal(t, head+tail, treeOf(t, measured(t, false)))
 	assert.Equal(t, head+areas+tail, treeOf(t, measured(t, true)))
