@@ -35,6 +35,9 @@ type form struct{ class, modality, number string }
 // Code is a coded concept: scheme, value and meaning, such as "SCT 81745001 Eye".
 type Code string
 
+// Meaning is what people read.
+func (c Code) Meaning() string { return strings.SplitN(string(c), " ", 3)[2] }
+
 func (c Code) item() (e elements.Set) {
 	parts := strings.SplitN(string(c), " ", 3)
 	e.Text(0x00080100, "SH", parts[1])

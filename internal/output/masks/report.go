@@ -14,13 +14,11 @@ import (
 
 // Codes of PS3.16 2025c.
 const (
-	comment    dicom.Code = "DCM 121106 Comment"
-	group      dicom.Code = "DCM 125007 Measurement Group"
-	tracking   dicom.Code = "DCM 112039 Tracking Identifier"
-	observer   dicom.Code = "DCM 121005 Observer Type"
-	vertical   dicom.Code = "DCM 131257 Cup to disc ratio vertical"
-	horizontal dicom.Code = "DCM 131258 Cup to disc ratio horizontal"
-	mm2        dicom.Code = "UCUM mm2 mm2"
+	comment  dicom.Code = "DCM 121106 Comment"
+	group    dicom.Code = "DCM 125007 Measurement Group"
+	tracking dicom.Code = "DCM 112039 Tracking Identifier"
+	observer dicom.Code = "DCM 121005 Observer Type"
+	mm2      dicom.Code = "UCUM mm2 mm2"
 )
 
 var sides = map[string]dicom.Code{segment.Right: "SCT 24028007 Right", segment.Left: "SCT 7771000 Left"}
@@ -179,41 +177,39 @@ func (r *reporter) ofSegments(ratios, areas []*figure) (all []*dicom.Item) {
 		add("1410", name, append(items, f.item()))
 	}
 	for _, f := range ratios {
-		add("1501", string(f.name)[len("DCM 131257 "):], []*dicom.Item{f.item(f.sources(dicom.InferredFrom, "DCM 121112 Source of Measurement")...)})
+		add("1501", f.name.Meaning(), []*dicom.Item{f.item(f.sources(dicom.InferredFrom, "DCM 121112 Source of Measurement")...)})
 	}
 	return all
 }
 
-// usable says how far to trust a figure. ok is false if it is not to be used: a comment then says
-// so.
-func (r *reporter) usable(what string, v *trust.Verdict) (about string, ok bool) {
-	if v == nil {
-		return "Corrected by hand.", true
+// usable gives a figure the segments of structures, and says in it how far to trust it. Of one that
+// is not to be used a comment says so, and usable is false.
+func (r *reporter) usable(f *figure, v *trust.Verdict, of ...string) bool {
+	for i, s := range r.d.Structures {
+		if slices.Contains(of, s.Name) {
+			f.segments = append(f.segments, i+1)
+		}
 	}
-	if about = strings.TrimSpace("Trust: " + v.Word + ". " + v.Reason); v.Word == trust.DoNotUse {
-		r.say("There is no figure of ", what, ". ", about)
+	if f.about = "Corrected by hand."; v == nil {
+		return len(f.segments) == len(of)
 	}
-	return about, v.Word != trust.DoNotUse
+	if f.about = strings.TrimSpace("Trust: " + v.Word + ". " + v.Reason); v.Word == trust.DoNotUse {
+		r.say(f.name.Meaning(), " of ", strings.Join(of, ", "), " is left out. ", f.about)
+	}
+	return v.Word != trust.DoNotUse && len(f.segments) == len(of)
 }
 
 // areas are those of the structures, in mm² or, of an unknown scale, in pixels.
 func (r *reporter) areas() (all []*figure) {
-	for i, drawn := range r.d.Structures {
-		for _, s := range r.d.Figures.Structures {
-			if s.Class != drawn.Name {
-				continue
-			}
-			about, ok := r.usable(s.Class, s.Trust)
-			if !ok || s.Area == 0 {
-				continue
-			}
-			f, pixel := &figure{name: "DCM 130922 Number of pixels", unit: "UCUM 1 no units", about: about, segments: []int{i + 1}}, 1.
-			if mm := r.d.Figures.Spacing; mm != nil {
-				f.name, f.unit, pixel = "SCT 42798000 Area", mm2, mm[0]*mm[1]
-			}
-			if f.value = float64(s.Area) * pixel; s.Low != nil {
-				f.low, f.high = float64(*s.Low)*pixel, float64(*s.High)*pixel
-			}
+	for _, s := range r.d.Figures.Structures {
+		f, pixel := &figure{name: "DCM 130922 Number of pixels", unit: "UCUM 1 no units"}, 1.
+		if mm := r.d.Figures.Spacing; mm != nil {
+			f.name, f.unit, pixel = "SCT 42798000 Area", mm2, mm[0]*mm[1]
+		}
+		if f.value = float64(s.Area) * pixel; s.Low != nil {
+			f.low, f.high = float64(*s.Low)*pixel, float64(*s.High)*pixel
+		}
+		if r.usable(f, s.Trust, s.Class) && s.Area > 0 {
 			all = append(all, f)
 		}
 	}
@@ -226,22 +222,15 @@ func (r *reporter) ratios() (all []*figure) {
 		if ratio == nil || ratio.Value == nil {
 			continue
 		}
-		name := []dicom.Code{vertical, horizontal}[i]
-		about, ok := r.usable([]string{"the vertical ratio", "the horizontal ratio"}[i], ratio.Trust)
-		if !ok {
-			continue
-		}
-		f := &figure{name: name, unit: "UCUM {ratio} ratio", value: *ratio.Value, about: about}
-		if c := ratio.Certified; c != nil {
-			f.about += " Certified on " + c.Camera + ", " + c.Date + ", " + strconv.Itoa(c.Eyes) + " eyes."
-		}
-		for n, s := range r.d.Structures {
-			if s.Name == ratio.Outer || s.Name == ratio.Inner {
-				f.segments = append(f.segments, n+1)
-			}
-		}
+		f := &figure{name: []dicom.Code{"DCM 131257 Cup to disc ratio vertical", "DCM 131258 Cup to disc ratio horizontal"}[i], unit: "UCUM {ratio} ratio", value: *ratio.Value}
 		if ratio.Low != nil {
 			f.low, f.high = *ratio.Low, *ratio.High
+		}
+		if !r.usable(f, ratio.Trust, ratio.Outer, ratio.Inner) {
+			continue
+		}
+		if c := ratio.Certified; c != nil {
+			f.about += " Certified on " + c.Camera + ", " + c.Date + ", " + strconv.Itoa(c.Eyes) + " eyes."
 		}
 		all = append(all, f)
 	}

@@ -80,29 +80,18 @@ func (e *Set) Sequence(tag uint32, items ...Set) {
 
 // Merged are two data sets as one. No tag is in both.
 func Merged(a, b Set) Set {
-	out := make(Set, 0, len(a)+len(b))
+	out, word := make(Set, 0, len(a)+len(b)), binary.LittleEndian.Uint16
 	for len(a) > 0 && len(b) > 0 {
-		if b.first() < a.first() {
+		if uint32(word(b))<<16|uint32(word(b[2:])) < uint32(word(a))<<16|uint32(word(a[2:])) {
 			a, b = b, a
 		}
-		n := a.size()
-		out, a = append(out, a[:n]...), a[n:]
+		size := 8 + int(word(a[6:]))
+		if kind := string(a[4:6]); kind == "OB" || kind == "SQ" || kind == "UT" {
+			size = 12 + int(binary.LittleEndian.Uint32(a[8:]))
+		}
+		out, a = append(out, a[:size]...), a[size:]
 	}
 	return append(append(out, a...), b...)
-}
-
-// first is the tag of the first element.
-func (e Set) first() uint32 {
-	return uint32(binary.LittleEndian.Uint16(e))<<16 | uint32(binary.LittleEndian.Uint16(e[2:]))
-}
-
-// size is that of the first element, bytes.
-func (e Set) size() int {
-	switch string(e[4:6]) {
-	case "OB", "SQ", "UT":
-		return 12 + int(binary.LittleEndian.Uint32(e[8:]))
-	}
-	return 8 + int(binary.LittleEndian.Uint16(e[6:]))
 }
 
 // decimal is a number in the 16 characters that a decimal string may have.
