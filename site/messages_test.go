@@ -59,9 +59,9 @@ var unshown = map[string]*regexp.Regexp{
 	"nifti.Read, which imports sets":    regexp.MustCompile(`no NIfTI file$|more than 3 axes|its %d values are too many|its value %d is|^its affine %v has|^a (voxel|pixel) along (its )?axis|^it is moved by|^%q is no affine`),
 	"tiff.Values, which reads maps":     regexp.MustCompile(`save one map a file$|pixels are too many|^numbers in colours`),
 	"names of models":                   regexp.MustCompile(`^mean of %d models|your own weights|weights of this server`),
-	"files, which are English":          regexp.MustCompile(`corrected by hand$|^(mask|guess|as the experts) of|^at least %d of|^Optic disc$|^Source image for`),
+	"files, which are English":          regexp.MustCompile(`corrected by hand$|^(mask|guess|as the experts) of|^at least %d of|^(DCM|SCT|UCUM|RFC5646) |research use$|^MrPrism: masks|^For research use|^Ranges are over|^Eye: |^Corrected by hand| is left out| Certified on `),
 	"weights.Load, which reads paths":   regexp.MustCompile(`^no usable weights file$|^there is no such file$|this program has no shipped models|the shipped models are %s$`),
-	"for programs: what a format holds": regexp.MustCompile(`^(probability|probabilities|masks|outlines)\b`),
+	"for programs: what a format holds": regexp.MustCompile(`^(probability|probabilities|masks|outlines|figures|the picture with outlines)\b|^-format dicom-sr: `),
 }
 
 // native are files of these folders that read paths or open devices for programs: the page does

@@ -284,6 +284,17 @@ func TestSavedSegmentations(t *testing.T) {
 	overlay, err := imageio.Decode("overlay.png", p.save("Overlay PNG of all structures", "CT_small_overlay.png"))
 	require.NoError(t, err)
 	assert.True(t, bytes.Equal(overlay.Pix, shown.Pix[:len(overlay.Pix)]), "the same picture")
+
+	// A PDF is wrapped: no button asks for one here.
+	p.do(`import("./segmenter.js").then(({ Segmenter }) => {
+		const save = Segmenter.prototype.save;
+		Segmenter.prototype.save = function ({ result }) { return save.call(this, { result, made: "dicom-pdf", pdf: new TextEncoder().encode("%PDF-1.7 a report") }); };
+	})`)
+	p.format("dicom-sr")
+	document := string(p.save("Figures DICOM SR of all structures", "CT_small_sr.dcm"))
+	assert.Contains(t, document, "%PDF-1.7 a report")
+	assert.Contains(t, document, "application/pdf")
+	assert.NotContains(t, document, "CompressedSamples^CT1")
 	p.clean()
 }
 

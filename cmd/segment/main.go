@@ -32,7 +32,7 @@ the table. With -slice all each slice has files, and the series too: a NIfTI or 
 STEM.json and a line of the table have the volume in ml, with the experts' range, or "withheld", why there is none. A FOLDER of
 DICOM slices is then one series. -format writes other files in place of the PNGs, or beside them:
 ` + formatsHelp + `In the JSON "files" has "probability", "raters" and "others" for png, and "all" for every format, with its size
-and SHA-256. Without identity in -format a DICOM SEG names neither patient nor study, and new UIDs replace those by which an
+and SHA-256. Without identity in -format files of DICOM name neither patient nor study, and new UIDs replace those by which an
 archive would find its source.
   segment -weights fundus -out masks photo.jpg             one photograph
   segment -weights fundus -json - -quiet - <photo.jpg      for scripts: standard input (-), JSON on standard output, no files

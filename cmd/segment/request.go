@@ -69,7 +69,7 @@ func (r *request) flags() *cli.Groups {
 		})
 		f.StringVar(&r.options.Eye, "eye", "", "which `EYE` the photographs show, right or left (default as DICOM, the file's name or the side of the disc tells)")
 		f.Func("format", "write masks in these `FORMATS`, separated by commas (default "+masks.Formats[0].Name+"): "+masks.Names()+". "+
-			"identity among them keeps in a DICOM SEG what its source says of patient and study, and refers to the source by its UIDs; outlines adds the masks of each structure's inner and outer outline, "+
+			"identity among them keeps in files of DICOM what their source says of patient and study, and refers to the source by its UIDs; outlines adds the masks of each structure's inner and outer outline, "+
 			"between which a further expert's lies in 90 % of images, where the weights know them and the structure may be used. With -roi all: "+objects.Names(), func(text string) error { r.format = text; return nil })
 		f.Func("evidence", "what a rater of the weights, or you, marked on the one photograph, `RATER=FILE` or RATER/CLASS=FILE; may be repeated", func(text string) error {
 			m, err := parseMark(text)
