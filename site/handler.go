@@ -68,7 +68,7 @@ func Handler(site fs.FS, weights map[string][]byte, hosts []string) (http.Handle
 	if err != nil {
 		return nil, err
 	}
-	if err := h.add("/weights/served.json", []byte("[]")); err != nil { // unless weights has it: none but those that ship
+	if err := h.add("/weights/served.json", []byte(`{"models":[]}`)); err != nil { // unless weights has it: none but those that ship
 		return nil, err
 	}
 	for name, content := range weights {
@@ -83,7 +83,7 @@ func Handler(site fs.FS, weights map[string][]byte, hosts []string) (http.Handle
 }
 
 // Mount has inner answer below a path, which ends in "/". h is of Handler, and checks each request
-// before inner has it.
+// before inner has it: nothing that may change something comes from pages of other sites.
 func Mount(h http.Handler, below string, inner http.Handler) { h.(*handler).mounted[below] = inner }
 
 func (h *handler) add(address string, content []byte) error {
@@ -128,16 +128,21 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "This address is not served here.", http.StatusMisdirectedRequest)
 		return
 	}
+	for below, inner := range h.mounted {
+		if !strings.HasPrefix(r.URL.Path, below) {
+			continue
+		}
+		if http.NewCrossOriginProtection().Check(r) != nil {
+			http.Error(w, "Only a page of this site may send this.", http.StatusForbidden)
+		} else {
+			inner.ServeHTTP(w, r)
+		}
+		return
+	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		header.Set("Allow", "GET, HEAD")
 		http.Error(w, "Only GET is allowed.", http.StatusMethodNotAllowed)
 		return
-	}
-	for below, inner := range h.mounted {
-		if strings.HasPrefix(r.URL.Path, below) {
-			inner.ServeHTTP(w, r)
-			return
-		}
 	}
 	f, caching := h.find(r.URL.Path)
 	if f == nil || f.encodings["identity"] == nil {

@@ -62,6 +62,7 @@ var unshown = map[string]*regexp.Regexp{
 	"files, which are English":          regexp.MustCompile(`corrected by hand$|^(mask|guess|as the experts) of|^at least %d of|^(DCM|SCT|UCUM|RFC5646) |research use$|^MrPrism: masks|^For research use|^Ranges are over|^Eye: |^Corrected by hand| is left out| Certified on `),
 	"weights.Load, which reads paths":   regexp.MustCompile(`^no usable weights file$|^there is no such file$|this program has no shipped models|the shipped models are %s$`),
 	"for programs: what a format holds": regexp.MustCompile(`^(probability|probabilities|masks|outlines|figures|the picture with outlines)\b|^-format dicom-sr: `),
+	"dicom.Names, for serve":            regexp.MustCompile(`^it is no DICOM file$|valid SOP Instance UID \(0008,0018\), or Study`),
 }
 
 // native are files of these folders that read paths or open devices for programs: the page does

@@ -24,7 +24,7 @@ func TestModelOfTheServer(t *testing.T) {
 	require.NoError(t, err)
 	card := m.Metadata.Draft([][2]string{{"held out", "2 of 9"}}, "## Scores\n\nGood.\n", "It knows one camera. Others may differ.")
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "test.md"), []byte(card), 0o644))
-	files, err := weights.Offer([]string{path})
+	files, err := weights.Offer([]string{path}, false)
 	require.NoError(t, err)
 	files["small.png"] = photograph
 	name := m.Name()

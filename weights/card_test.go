@@ -69,12 +69,12 @@ func TestOffer(t *testing.T) {
 	path, data := filepath.Join(folder, "mine.safetensors"), sampleBytes(t)
 	require.NoError(t, os.WriteFile(path, data, 0o644))
 	offered := func() (e Entry, card string) {
-		files, err := Offer([]string{path})
+		files, err := Offer([]string{path}, false)
 		require.NoError(t, err)
-		var list []Entry
+		var list Manifest
 		require.NoError(t, json.Unmarshal(files[Served], &list))
-		require.Len(t, list, 1)
-		e = list[0]
+		require.Len(t, list.Models, 1)
+		e = list.Models[0]
 		require.NoError(t, e.Verify(files[e.File]))
 		return e, string(files[e.Card])
 	}
@@ -92,17 +92,17 @@ func TestOffer(t *testing.T) {
 	e, card = offered()
 	assert.Equal(t, draft, card)
 	assert.Equal(t, []string{"Few.", "Old."}, e.Limits)
-	_, err = Offer([]string{path, path})
+	_, err = Offer([]string{path, path}, false)
 	assert.ErrorContains(t, err, "mine.safetensors is fundus, which is there already")
-	_, err = Offer([]string{filepath.Join("shipped", "cells.safetensors")})
+	_, err = Offer([]string{filepath.Join("shipped", "cells.safetensors")}, false)
 	assert.ErrorContains(t, err, "cells, which is there already")
 	require.NoError(t, os.WriteFile(beside, []byte("# Mine\n"), 0o644))
-	_, err = Offer([]string{path})
+	_, err = Offer([]string{path}, false)
 	assert.ErrorContains(t, err, beside+": the card lacks ")
 	require.NoError(t, os.WriteFile(path, data[:len(data)-9], 0o644))
-	_, err = Offer([]string{path})
+	_, err = Offer([]string{path}, false)
 	assert.ErrorContains(t, err, path)
-	none, err := Offer(nil)
+	none, err := Offer(nil, true)
 	require.NoError(t, err)
-	assert.Equal(t, "[]", string(none[Served]))
+	assert.JSONEq(t, `{"models": [], "archive": true}`, string(none[Served]))
 }

@@ -65,13 +65,14 @@ func (d *Described) entry(name string) Entry {
 		Raters: len(m.Raters), Classes: len(m.Classes), Side: m.Side, Card: name + ".md"}
 }
 
-// Served is the name of the list of Offer.
+// Served is the name of what Offer lists.
 const Served = "served.json"
 
 // Offer makes what a site offers beside the models that ship: for each file of weights
-// NAME.safetensors and NAME.md, with the name that Model.Name gives, and Served, a JSON list of
-// Entry. A model without a card gets a draft. No files give an empty list.
-func Offer(paths []string) (map[string][]byte, error) {
+// NAME.safetensors and NAME.md, with the name that Model.Name gives, and Served, a JSON with these
+// models, a list of Entry, and with archive, whether the site sends results to a DICOM archive. A
+// model without a card gets a draft. No files give an empty list.
+func Offer(paths []string, archive bool) (map[string][]byte, error) {
 	files, list := map[string][]byte{}, []Entry{}
 	for _, path := range paths {
 		d, err := ReadDescribed(path)
@@ -93,7 +94,7 @@ func Offer(paths []string) (map[string][]byte, error) {
 		e.Title, e.Served, e.Limits = d.Label(), true, d.Card.Limits()
 		list, files[e.File], files[e.Card] = append(list, e), d.Data, []byte(d.Markdown)
 	}
-	files[Served] = []byte(asJSON(list))
+	files[Served] = []byte(asJSON(map[string]any{"models": list, "archive": archive}))
 	return files, nil
 }
 

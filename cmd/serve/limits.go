@@ -36,6 +36,9 @@ type patientWriter struct {
 	limit      time.Duration
 }
 
+// Unwrap is for http.ResponseController.
+func (w *patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
 func (w *patientWriter) Write(part []byte) (int, error) {
 	if err := w.connection.SetWriteDeadline(time.Now().Add(w.limit)); err != nil {
 		return 0, err

@@ -23,12 +23,13 @@ import (
 const intro = `serve - the MrPrism site on this machine
 
 usage: serve [-addr HOST:PORT] [-host NAME]... [-tls self|CERT,KEY] [-weights FILE,...] [-kiosk] [-watch DIR] [-metrics HOST:PORT]
+             [-dicomweb URL [-token FILE] [-authority FILE]]
        serve -kiosk-policy [-addr HOST:PORT] [-tls self]
        serve -check URL
 
 serve gives a browser the page, its WebAssembly programs and the weights. All of them are inside this program, which
-contacts no other machine. It reads nothing else from disk but certificates, -weights, and images in the folder of -watch.
-Images stay in the page, which does not send them to serve.
+contacts no other machine but the archive of -dicomweb. It reads nothing else from disk but certificates, -weights, images in
+the folder of -watch, and what goes to the archive. Images stay in the page, which does not send them to serve.
   serve                         the site at http://127.0.0.1:8080/; Ctrl-C stops it
 
 Ctrl-C and SIGTERM stop serve. It takes no new requests, ends what it is sending within 8 s, and exits with 0.
@@ -45,6 +46,11 @@ file says of itself. serve reads the files at its start, and says when one chang
 itself, once they are complete, and no links. Images that come while no page is open wait for the next one, and serve waits for
 a folder that is missing or goes. They are for the kiosk's browser alone, or for one that opens the file that serve names,
 which other users of this machine cannot read.
+
+-dicomweb has the page offer "Send to archive" for results of DICOM files. When a reader chooses it, the page gives serve the
+files, such as a DICOM SEG, with patient and study, and serve sends them by STOW-RS (DICOM PS3.18 10.5). Until the archive has
+them they wait in a folder of this user that serve names, whatever ends in between; journal.jsonl there says what was stored
+when, and what was refused and why. Whoever reaches the page may send. The token's file is read before each attempt.
 
 -tls self serves other machines over TLS. serve makes certificates for the names and addresses of this machine, for five
 years, and an authority for nothing but these, whose key it does not keep. It prints the authority's file: install that on
@@ -65,6 +71,7 @@ examples:
   serve -addr :8443 -tls self   for the machines of a local network
   serve -host clinic.example    behind a TLS proxy of that name, for other machines
   serve -addr :8080 -host clinic.example -metrics 127.0.0.1:9090    behind a CDN, with figures for Prometheus
+  serve -dicomweb https://pacs.example/dicom-web -token pacs.token    results go to an archive when a reader wants it
   serve -check http://127.0.0.1:8080/healthz    whether it is up
 
 KIOSK.md, beside the source of serve, has a systemd unit and what else a kiosk needs. CDN.md there says what a CDN keeps,
@@ -90,6 +97,9 @@ type options struct {
 	weights []string // files of models beside those that ship
 	metrics string   // where the figures are served; empty: nowhere
 	checked string   // an address to check instead of serving
+
+	dicomweb         string // the address of a DICOM archive; empty: none
+	token, authority string // files for the archive, or empty
 }
 
 func (o *options) register(flags *flag.FlagSet) {
@@ -108,6 +118,9 @@ func (o *options) register(flags *flag.FlagSet) {
 		return nil
 	})
 	flags.StringVar(&o.metrics, "metrics", "", "`HOST:PORT` of the figures for Prometheus, at /metrics; not for everyone to reach")
+	flags.StringVar(&o.dicomweb, "dicomweb", "", "send results to the DICOM archive at this `URL`, of STOW-RS, when a reader wants it")
+	flags.StringVar(&o.token, "token", "", "`FILE` with the archive's token")
+	flags.StringVar(&o.authority, "authority", "", "`FILE` (PEM) of the authority of the archive's certificate, beside those that this machine trusts")
 	flags.StringVar(&o.checked, "check", "", "ask for this `URL` once, and serve nothing")
 }
 
@@ -120,6 +133,19 @@ func (o *options) check() error {
 		return fmt.Errorf("-idle %v is below 0", o.idle)
 	case o.watch != "" && o.tls == "" && !loopback(o.addr):
 		return fmt.Errorf("-watch at %s would send images without encryption: add -tls self, or listen at 127.0.0.1", o.addr)
+	case o.dicomweb == "" && o.token+o.authority != "":
+		return errors.New("-token and -authority are for an archive: name it with -dicomweb URL")
+	case o.dicomweb == "":
+		return nil
+	case o.tls == "" && !loopback(o.addr):
+		return fmt.Errorf("-dicomweb at %s would take results without encryption: add -tls self, or listen at 127.0.0.1", o.addr)
+	}
+	at, err := url.Parse(o.dicomweb)
+	switch {
+	case err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" || at.User != nil || at.RawQuery != "" || at.Fragment != "":
+		return errors.New("-dicomweb: give a URL without a password, such as https://pacs.example/dicom-web")
+	case o.token != "" && at.Scheme == "http" && !loopback(net.JoinHostPort(at.Hostname(), "80")):
+		return errors.New("-token would be sent without encryption: give -dicomweb an https address")
 	}
 	return nil
 }
@@ -191,6 +217,15 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 		if err := o.forOne(ctx, screen, server.Handler, address, own.path, stdout); err != nil {
 			return err
 		}
+	}
+	if o.dicomweb != "" {
+		to, err := o.openArchive(stdout)
+		if err != nil {
+			return err
+		}
+		defer to.lock.Close()
+		site.Mount(server.Handler, archiving, to)
+		go to.run(ctx)
 	}
 	if o.metrics != "" {
 		figures := newMetrics()

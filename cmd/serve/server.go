@@ -36,7 +36,7 @@ func (o *options) server(address net.Addr, stdout io.Writer) (s *http.Server, sc
 	if err != nil {
 		return nil, "", err
 	}
-	models, err := models(o.weights)
+	models, err := models(o.weights, o.dicomweb != "")
 	if err != nil {
 		return nil, "", err
 	}
@@ -85,9 +85,9 @@ func reachable(address net.Addr) string {
 }
 
 // models returns the files of the shipped models and their cards by name, and those of other
-// weights.
-func models(others []string) (map[string][]byte, error) {
-	files, err := weights.Offer(others)
+// weights. archive is that of weights.Offer.
+func models(others []string, archive bool) (map[string][]byte, error) {
+	files, err := weights.Offer(others, archive)
 	if err != nil {
 		return nil, fmt.Errorf("-weights: %w; name files that train or export wrote", err)
 	}

@@ -53,9 +53,10 @@ func TestWeightsOfOnesOwn(t *testing.T) {
 		require.NoError(t, err)
 		return content
 	}
-	var list []weights.Entry
-	require.NoError(t, json.Unmarshal(get("weights/"+weights.Served), &list))
-	require.Len(t, list, 1)
+	var served weights.Manifest
+	require.NoError(t, json.Unmarshal(get("weights/"+weights.Served), &served))
+	require.Len(t, served.Models, 1)
+	list := served.Models
 	file := "v/" + list[0].SHA256[:24] + "/weights/" + list[0].File
 	assert.Equal(t, before, get(file))
 	assert.Contains(t, string(get("weights/"+list[0].Card)), "# Untrained\n")

@@ -47,16 +47,17 @@ export async function stream(name, signal) {
   return response;
 }
 
-// served resolves to the JSON of a list of models that the server offers beside those that ship,
-// and then knows their sums. A server that is away offers none.
+// served resolves to what the server offers: models beside those that ship, whose sums are then
+// known, and archive, whether it sends results to one. A server that is away offers nothing.
 export async function served() {
-  if (globalThis.mrprismFiles) return "[]"; // a package has no server
+  const nothing = { models: [] };
+  if (globalThis.mrprismFiles) return nothing; // a package has no server
   try {
     const response = await fetch("weights/served.json", { signal: AbortSignal.timeout(3000) }),
-      models = await response.json();
-    for (const { file, sha256 } of models) SUMS[`weights/${file}`] ??= sha256;
-    return JSON.stringify(models);
+      offered = await response.json();
+    for (const { file, sha256 } of offered.models) SUMS[`weights/${file}`] ??= sha256;
+    return offered;
   } catch {
-    return "[]";
+    return nothing;
   }
 }

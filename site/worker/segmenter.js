@@ -186,6 +186,8 @@ export class Segmenter extends EventTarget {
       case "adapter":
         Object.assign(this.#info, data); // ready resolves to it
         return tell();
+      case "archive":
+        return tell();
       case "alive":
         return;
       case "crashed":

@@ -40,7 +40,9 @@ try {
   const go = new Go(),
     offered = served(),
     program = await go.load("segmenter.wasm", get);
-  globalThis.mrprismServed = await offered;
+  const { models, archive } = await offered;
+  globalThis.mrprismServed = JSON.stringify(models);
+  if (archive) postMessage({ type: "archive" });
   await go.run(program);
   postMessage({ type: "crashed", message: "it ended" });
 } catch (error) {

@@ -116,6 +116,21 @@ func (h *Header) Identity() []byte {
 	return []byte(strings.Join(lines, "\n"))
 }
 
+// Names reads the UIDs of a file with a preamble, and of its study.
+func Names(data []byte) (instance, study string, err error) {
+	if len(data) < 132 || string(data[128:132]) != "DICM" {
+		return "", "", errors.New("it is no DICOM file")
+	}
+	p, _, err := parse(data, 0)
+	if err != nil {
+		return "", "", err
+	}
+	if instance, study = p.uid(0x00080018), p.uid(0x0020000d); instance == "" || study == "" {
+		return "", "", errors.New("it has no valid SOP Instance UID (0008,0018), or Study Instance UID (0020,000D)")
+	}
+	return instance, study, nil
+}
+
 // short is a copy of a text, or empty if the text is longer than most.
 func (p *parser) short(tag uint32, most int) string {
 	if v := p.found[tag]; len(v) <= most {
