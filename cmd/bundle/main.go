@@ -77,9 +77,12 @@ var fields = []string{"field.js", "cells.js", "de.field.json"}
 // printing are the files by which the page makes a PDF: it embeds the fonts.
 var printing = []string{"pdf.js", "go-regular.ttf", "go-bold.ttf"}
 
+// archiving are the files by which the page sends results to an archive.
+var archiving = []string{"archive.js", "de.archive.json"}
+
 // later reports whether a file is fetched when it is wanted, and kept once it is used.
 func later(name string) bool {
-	return isCodec(name) || slices.Contains(learning, name) || slices.Contains(fields, name) || isTogether(name) || isPrinting(name)
+	return isCodec(name) || slices.Contains(learning, name) || slices.Contains(fields, name) || slices.Contains(archiving, name) || isTogether(name) || isPrinting(name)
 }
 
 func isPrinting(name string) bool { return slices.Contains(printing, name) }

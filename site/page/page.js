@@ -93,6 +93,8 @@ const effects = [
   [(s) => s.listed !== s.model && s.choice, restLater],
   [(s) => s.field?.wish, ending((wish, signal) => void cells.ask(wish, signal))],
   [(s) => s.result?.findsMany, getCells],
+  [(s) => s.archive && s.result?.formats.includes("dicom-seg"), getArchive],
+  [(s) => archive && s, (s) => void archive.draw(s)],
   [(s) => cells && s, (s) => void cells.draw(s)],
   [(s) => series && s, (s) => void series.draw(s)],
   [(s) => cells && givable(s), (kept) => void cells.give(kept)],
@@ -148,6 +150,14 @@ let cells = null;
 function getCells() {
   Promise.all([wanted("field.js", "cells.js"), learn(language, "field")]).then(([{ Field }]) => {
     cells ??= Object.assign(new Field(now, send, stage), { segmenter, told });
+    send({ type: "set" });
+  }, fail);
+}
+// getArchive gets the module that sends results to an archive.
+let archive = null;
+function getArchive() {
+  Promise.all([wanted("archive.js"), learn(language, "archive")]).then(([{ Archive }]) => {
+    archive ??= new Archive(now, send, segmenter, work);
     send({ type: "set" });
   }, fail);
 }
@@ -365,6 +375,7 @@ const incomplete = ({ what, result }) =>
 
 for (const type of ["ready", "adapter"])
   segmenter.addEventListener(type, ({ detail }) => send({ ...detail, type }));
+segmenter.addEventListener("archive", () => send({ type: "set", archive: true }));
 stage.addEventListener("changed", ({ detail }) => fail(changed(detail)));
 segmenter.addEventListener("failed", ({ detail }) => send({ type: "stopped", error: detail }));
 

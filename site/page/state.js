@@ -51,6 +51,7 @@ export const initial = {
   model: "", // the model that computes; it follows listed when the arrow keys rest in the list
   choice: 0, // counts the user's choices of a model: a weights file may arrive after a later choice
   preparing: "", // the model that the worker gets ready while there is no photograph
+  archive: false, // the server sends results to a DICOM archive
   kept: null, // names of the models that the browser keeps for use without a network; null: not known
   keepAll: false, // the user wants all of the site's models kept
   unkept: "", // why a model could not be kept
@@ -285,6 +286,7 @@ const handlers = {
   },
   // line changes fields of a line, the chosen one unless key names another.
   line: (s, { key = s.worklist.at, ...fields }) => lined(s, { key }, fields),
+  archived: (s, { picture, archived }) => lined(s, lineOf(s, picture), { archived }),
   log: (s) => s, // an entry that is no other event
   stored: (s, { list }) => safe(s, inList(list, "session")),
   // again computes failed lines once more, the chosen line first.

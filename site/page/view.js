@@ -33,6 +33,8 @@ export function draw(s, before, stage, second) {
   drawComparison(s, before, second);
 }
 
+const STAYS =
+  "The image stays in this page. Its results leave it only when you send them to the archive.";
 const parts = [
   [drawLanguage, "language"],
   [drawTheme, "theme"],
@@ -53,7 +55,7 @@ const parts = [
   [drawSteps, "history", "job", "result", "listed", "drafting", "corrections", "field"],
   [drawCorrecting, "editing", "corrections", "measured", "result"],
   [drawOpacity, "opacity"],
-  [drawFiles, "result", "format"],
+  [drawFiles, "result", "format", "archive"],
   [drawSaves, "saves", "result", "format", "identity", "patient", "each"],
   [drawAbout, "device", "result"],
   [drawKept, "kept", "keepAll", "unkept", "models"],
@@ -65,6 +67,7 @@ const parts = [
   [drawLeft, "left"],
   [drawBanner, "banner"],
   [(s) => show(s.dragging, "drop"), "dragging"],
+  [(s) => s.archive && write("stays", t(STAYS)), "archive"],
   [(s) => write("status", t(s.status)), "status"],
   [revealDoubt, "result"],
 ];
@@ -255,7 +258,8 @@ function drawFiles(s) {
   );
   $("save-format").value = format.name;
   show(found, "save-as");
-  show(found && format.name.startsWith("dicom"), "save-identified");
+  const archived = s.archive && result.formats.includes("dicom-seg");
+  show(found && (format.name.startsWith("dicom") || archived), "save-identified");
   show(lacks || result.formats.includes("dicom-seg"), "report-identified");
   const readers = raters.length || classes.some((_, c) => outlinesOf(result, c));
   show(found && !format.once && readers, "save-readers");

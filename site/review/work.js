@@ -196,21 +196,15 @@ export class Work {
   }
   async #masksOf({ picture, result, masks }) {
     if (masks || !result.found) return masks?.files ?? [];
+    return this.#masks(await this.again({ picture, result }));
+  }
+  // again computes a line's result once more, if the worker has forgotten it.
+  async again({ picture, result: { asked, model } }) {
     await this.drawn(picture);
-    const {
-        asked: { roi, weights, evidence },
-        model,
-      } = result,
-      marks = evidence.map(withMask);
-    return this.#masks(
-      await this.segmenter.segment(picture, {
-        model,
-        roi,
-        raterWeights: weights,
-        evidence: marks,
-        passing: true,
-      }),
-    );
+    const { roi, weights, evidence } = asked,
+      marks = evidence.map(withMask),
+      options = { model, roi, raterWeights: weights, evidence: marks, passing: true };
+    return this.segmenter.segment(picture, options);
   }
 
   async #table(list) {

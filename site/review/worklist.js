@@ -7,7 +7,8 @@
 //   or "rejected"), result (with the figures of what was corrected), corrections, masks ({ id,
 //   files }: PNGs of the model's masks of result id, a Blob a structure), field (all objects of the
 //   picture, or null: { class, objects, changed, blob }, a PNG of labels), thumb (an address),
-//   slice, slices, known (mm a pixel, as the person says), decided (when), comment; in a study
+//   slice, slices, known (mm a pixel, as the person says), decided (when), comment, archived (what
+//   an archive says of it, texts, or null); in a study
 //   (study.js) picture.aided, sitting, answers, and seconds, drawing and answering. In a line of a
 //   session (session.js) picture.missing has sum and size of an image that is not there, and rivals
 //   are other versions of the work on it.
@@ -300,7 +301,7 @@ function onStage(list, { result, measured, corrections, drafting, known }) {
     line.corrections !== corrections && line.corrections.length + corrections.length > 0;
   if (line.result === measured && !drawn && (line.known ?? null) === known) return list;
   // Another drawing needs another look.
-  const drawing = drawn ? { corrections, review: "" } : {};
+  const drawing = drawn ? { corrections, review: "", archived: null } : {};
   return changed(now, line, {
     state: "done",
     error: null,

@@ -140,7 +140,7 @@ function drawLines(s, before) {
 // READ is what the list says of an image of a study, in which no figure is shown.
 const READ = { done: "not graded", accepted: "graded", rejected: "cannot be graded" };
 function drawLine(line, state, study) {
-  const { key, picture, thumb, error, result, corrections, rivals } = line,
+  const { key, picture, thumb, error, result, corrections, rivals, archived } = line,
     { name } = picture,
     figure = study ? undefined : mainFigure(result),
     facts = [];
@@ -158,6 +158,7 @@ function drawLine(line, state, study) {
   if (corrections.length) fact("", t(study ? "drawn" : handOf(line)));
   fact("", picture.missing && t("not attached"));
   fact("doubted", rivals?.length && t("two versions"));
+  fact("", archived?.map((text) => t(text)).join(": "));
   fact("why", error && !picture.missing && t(error.message).replace(`${name}: `, ""));
   const small = thumb
     ? element("img", { src: thumb, alt: "", loading: "lazy", decoding: "async" })

@@ -780,6 +780,7 @@ async function work(data) {
   }
 }
 
+if (new URLSearchParams(name).has("archive")) postMessage({ type: "archive" });
 postMessage({
   type: "ready",
   adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]",
