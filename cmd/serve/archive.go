@@ -266,7 +266,7 @@ func (a *archive) take(w http.ResponseWriter, r *http.Request) (id string, statu
 	for _, f := range files {
 		io.WriteString(sum, f.SHA256)
 	}
-	d := &delivery{ID: fmt.Sprintf("%x", sum.Sum(nil)[:12]), State: queued}
+	d := &delivery{ID: fmt.Sprintf("%x", sum.Sum(nil)[:12]), State: queued, due: time.Now()}
 	if err := a.keep(d, files, contents); err != nil {
 		return "", http.StatusInsufficientStorage, fmt.Errorf("%w; make room in %q", err, a.folder)
 	}
@@ -363,13 +363,13 @@ func (a *archive) next() (d *delivery, wait time.Duration) {
 func (a *archive) settle(d *delivery, files []instance, token *stamp, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	before, next, again := *d, "", new(later)
+	before, says, again := *d, "is stored", new(later)
 	d.State, d.Why, d.Files = kept, "", files
 	switch {
 	case errors.As(err, &again):
 		pause := min(a.first<<min(d.tries, 20), a.longest)
 		pause += time.Duration((rand.Float64() - 0.5) / 2 * float64(pause)) // not all programs at once
-		d.State, d.Why, next = sent, again.why, "; it is sent again"
+		d.State, d.Why, says = sent, again.why, fmt.Sprintf("waits, and is sent again: %v", err)
 		if again.token {
 			a.denied, a.why = token, again.why
 		} else {
@@ -377,13 +377,13 @@ func (a *archive) settle(d *delivery, files []instance, token *stamp, err error)
 			a.quiet = time.Now().Add(min(again.after, time.Hour))
 		}
 	case err != nil:
-		d.State, d.Why, next = refused, err.Error(), "; it is sent again when serve starts, or a reader wants it"
+		d.State, d.Why, says = refused, err.Error(), fmt.Sprintf("is refused: %v; a reader, or the next start of serve, sends it again", err)
 	}
 	a.remember(d)
 	if d.State == before.State && d.Why == before.Why {
 		return
 	}
-	fmt.Fprintf(a.log, "archive: image %s is %s%s\n", d.ID, d.State, map[bool]string{true: fmt.Sprintf(": %v%s", err, next)}[err != nil])
+	fmt.Fprintf(a.log, "archive: image %s %s\n", d.ID, says)
 	if err = a.note(d); err == nil && d.State == kept {
 		err = os.Remove(a.path(d))
 	}

@@ -297,7 +297,7 @@ func TestArchiveRetries(t *testing.T) {
 	}
 	p := newPACS(t, false, cut, half, slow, status(500, ""), status(202, fmt.Sprintf(failedOne, 0xa700)), status(503, "", "Retry-After", "1"))
 	s := sending(t, p, t.TempDir(), nil)
-	s.patience = 200 * time.Millisecond
+	s.patience = time.Second
 	id := s.sends(t, slice(1, "1.2"), slice(2, "1.2"))
 	s.becomes(t, id, "sent", "the archive does not answer")
 	s.becomes(t, id, "sent", "the archive answers 503 Service Unavailable")
