@@ -131,7 +131,7 @@ func TestSendToArchive(t *testing.T) {
 	p.do(`document.getElementById("archive-send").focus()`)
 	p.press("Enter", false)
 	p.says("archive-send", "Stored in the archive")
-	assert.Equal(t, map[string]int{"1.2.3.1": 1}, has())
+	assert.Equal(t, map[string]int{"1.2.3.1": 2}, has(), "masks and figures")
 	shots := os.Getenv("MRPRISM_SCREENSHOTS")
 	if shots != "" {
 		p.do(`document.getElementById("archive").scrollIntoView({ block: "center" })`)
@@ -144,7 +144,14 @@ func TestSendToArchive(t *testing.T) {
 	p.click("archive-send")
 	p.says("archive-send", "Waits for the archive")
 	p.says("archive-send", "Stored in the archive")
-	assert.Equal(t, map[string]int{"1.2.3.1": 1}, has(), "once")
+	assert.Equal(t, map[string]int{"1.2.3.1": 2}, has(), "once")
+	p.click("archive-capture")
+	p.click("archive-report")
+	p.click("archive-send")
+	p.says("archive-send", "are being made")
+	p.says("archive-send", "Waits for the archive")
+	p.says("archive-send", "Stored in the archive")
+	assert.Equal(t, map[string]int{"1.2.3.1": 4}, has(), "a picture and a report on their ticks")
 
 	// A list. What a person has to look at stays here.
 	folder, paths := t.TempDir(), []string{}
@@ -168,14 +175,14 @@ func TestSendToArchive(t *testing.T) {
 	p.says("archive-all", "finished images are in the archive")
 	p.click("archive-all")
 	p.says("archive-all", "2 are refused")
-	p.until(`document.querySelector("#work-lines .line .facts").innerText.includes("refused by the archive: 1 of 1 files are refused: the archive does not say why")`)
+	p.until(`document.querySelector("#work-lines .line .facts").innerText.includes("refused by the archive: 2 of 2 files are refused: the archive does not say why")`)
 	mu.Lock()
 	refuse = false
 	mu.Unlock()
 	p.click("archive-all")
 	p.says("archive-all", "2 of 2 finished images are in the archive, 0 wait, 0 are refused.")
 	assert.Equal(t, []bool{true, true, false}, get[[]bool](p, `[...document.querySelectorAll("#work-lines .line")].map((line) => line.innerText.includes("stored in the archive"))`))
-	assert.Equal(t, map[string]int{"1.2.3.1": 1, "1.2.3.2": 1, "1.2.3.3": 1}, has())
+	assert.Equal(t, map[string]int{"1.2.3.1": 4, "1.2.3.2": 2, "1.2.3.3": 2}, has())
 	if shots != "" {
 		p.do(`document.getElementById("archive-list").scrollIntoView({ block: "center" })`)
 		p.shot(filepath.Join(shots, "archive-list-1440.png"))

@@ -12,7 +12,7 @@ import { standing } from "../draw/outlines.js";
 import { overlayPNG, overlayPixels } from "../draw/overlay.js";
 import { Pen } from "../draw/pen.js";
 import { resultFirst } from "./phone.js";
-import { printReports } from "../review/report.js";
+import { printReports, reportPDF, reportWishes } from "../review/report.js";
 import { Ruler } from "../draw/ruler.js";
 import { Square } from "../draw/square.js";
 import { wanted } from "../worker/scripts.js";
@@ -157,10 +157,17 @@ function getCells() {
 let archive = null;
 function getArchive() {
   Promise.all([wanted("archive.js"), learn(language, "archive")]).then(([{ Archive }]) => {
-    archive ??= new Archive(now, send, segmenter, work);
+    archive ??= new Archive(now, send, segmenter, work, seenFor);
     send({ type: "set" });
   }, fail);
 }
+// seenFor resolves to what the archive gets of a state beside masks and figures.
+const seenFor = async (s) => [
+  ...($("archive-capture").checked ? [{ made: "dicom-sc", shown: overlayPixels(s) }] : []),
+  ...($("archive-report").checked
+    ? [{ made: "dicom-pdf", pdf: await reportPDF(s, reportWishes()) }]
+    : []),
+];
 // allSlices gets the module of series, and makes the list that of one.
 let series = null;
 $("series-all").onclick = async () => {

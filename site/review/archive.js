@@ -5,11 +5,11 @@ import { YOU } from "../draw/correct.js";
 import { $ } from "../page/dom.js";
 import { t } from "../words/words.js";
 import { title } from "./measurements.js";
-import { toReview } from "./worklist.js";
+import { lineBy, toReview } from "./worklist.js";
 
 const EVERY = 2000; // ms between two questions
 const MOST = 50; // images in a question
-const FORMATS = ["dicom-seg", "dicom-sr", "dicom-sc", "dicom-pdf"]; // of package masks
+const FORMATS = ["dicom-seg", "dicom-sr"]; // of package masks
 const WORDS = {
   making: "its files are being made",
   queued: "waits for the archive",
@@ -38,8 +38,10 @@ export class Archive {
   #sent = new WeakMap(); // by picture: { id, state, why }, and of what: result, its id, corrections
   #open = new Map(); // pictures that wait for the archive, by ID
   #asks = false;
-  constructor(state, send, segmenter, work) {
-    Object.assign(this, { state, send, segmenter, work });
+  // seen(s) resolves to the picture and the report of a state, each as segmenter.save takes it, if
+  // the person ticked them.
+  constructor(state, send, segmenter, work, seen) {
+    Object.assign(this, { state, send, segmenter, work, seen });
     $("archive-send").onclick = () => this.#can("archive-send") && this.#give(state());
     $("archive-all").onclick = () => this.#can("archive-all") && this.#giveAll();
     $("archive-identity").onchange = () => this.draw(state());
@@ -79,12 +81,17 @@ export class Archive {
     }
   }
   async #files(line) {
+    const s = this.state(),
+      seen = line === s ? await this.seen(s) : [];
     await this.work.drawn(line.picture);
     const made = (result) => {
       const { classes, recurrences: i } = result,
         drawn = line.corrections.filter((c) => c.rater === YOU && classes.includes(c.class)),
-        all = { result, i, classes: [...classes.keys()], drawn, identity: true };
-      return Promise.all(formatsOf(result).map((made) => this.segmenter.save({ ...all, made })));
+        accepted = (s.worklist && lineBy(s.worklist, line.picture)?.review) === "accepted",
+        about = { result, drawn, identity: true, eye: line.eye ?? "", accepted },
+        all = { ...about, i, classes: [...classes.keys()] },
+        kinds = [...formatsOf(result).map((made) => ({ made })), ...seen];
+      return Promise.all(kinds.map((kind) => this.segmenter.save({ ...all, ...kind })));
     };
     return made(line.result).catch(async (error) => {
       if (error.code !== "gone") throw error;

@@ -327,21 +327,23 @@ function patientOf({ patient }) {
 export const reportPDF = async (s, wishes) =>
   (await wanted("pdf.js")).pdfOf((paper) => reportPage(s, wishes, paper));
 
+// reportWishes are what the person asks of a report, as reportPage takes them.
+export const reportWishes = () => ({
+  now: new Date(),
+  file: $("report-file").checked,
+  reference: given("reference"),
+  visit: given("visit"),
+});
+const given = (what) => ($(`report-has-${what}`).checked ? $(`report-${what}`).value.trim() : "");
+
 // printReports prints the report instead of the page, however printing is started, if state() has a
 // result, and makes a PDF of it. save(bytes, s) saves that of a state s; identity(picture) resolves
 // to what a DICOM file says of a person.
 export function printReports(state, { send, fail, save, identity }) {
   const remove = () => $("report")?.remove();
-  const given = (what) => ($(`report-has-${what}`).checked ? $(`report-${what}`).value.trim() : "");
-  const wishes = () => ({
-    now: new Date(),
-    file: $("report-file").checked,
-    reference: given("reference"),
-    visit: given("visit"),
-  });
   addEventListener("beforeprint", () => {
     remove();
-    if (state().result && !state().worklist?.study) reportPage(state(), wishes());
+    if (state().result && !state().worklist?.study) reportPage(state(), reportWishes());
   });
   addEventListener("afterprint", remove);
   $("report-print").onclick = () => print();
@@ -349,7 +351,7 @@ export function printReports(state, { send, fail, save, identity }) {
     if (target.ariaDisabled) return;
     target.ariaDisabled = "true";
     const s = state();
-    await reportPDF(s, wishes()).then((bytes) => save(bytes, s), fail);
+    await reportPDF(s, reportWishes()).then((bytes) => save(bytes, s), fail);
     target.ariaDisabled = null;
   };
   for (const what of ["reference", "visit"])
