@@ -1,6 +1,7 @@
 // drawWorklist brings the list of images in the document to a state.
 import { $, button, element } from "../page/dom.js";
 import { trustIn } from "./figures.js";
+import { wanted } from "../worker/scripts.js";
 import { summary } from "./summary.js";
 import { isolated, t } from "../words/words.js";
 import { reached } from "./waiting.js";
@@ -29,6 +30,18 @@ export function drawWorklist(s, before) {
   drawProgress(s);
   drawLines(s, before);
   drawFiles(list);
+  drawCourse(s);
+}
+
+// drawCourse draws the course of the ratio, if it is unfolded.
+let course = null;
+function drawCourse(s) {
+  const { lines, study } = s.worklist,
+    ratios = lines.filter(({ result }) => result?.measurements.verticalRatio);
+  $("work-course").hidden = ratios.length < 3 || Boolean(study);
+  if ($("work-course").hidden || !$("work-course").open) return;
+  course ??= wanted("course.js");
+  course.then(({ drawCourse }) => drawCourse(s));
 }
 
 // mainFigure is the figure of a result that the list shows, in the form of summary.

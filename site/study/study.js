@@ -271,7 +271,9 @@ export async function askPlan(classes, n) {
       name: "questions",
       rows: 4,
       maxLength: 4000,
-      placeholder: t("Gradable: 1 yes | 2 no, not sharp | 3 no, light | 4 no, field\nGlaucoma: 1 no | 2 yes\nSure: 0 to 100\nRemark"),
+      placeholder: t(
+        "Gradable: 1 yes | 2 no, not sharp | 3 no, light | 4 no, field\nGlaucoma: 1 no | 2 yes\nSure: 0 to 100\nRemark",
+      ),
     }),
     told = quiet("");
   const start = choice("start", [
