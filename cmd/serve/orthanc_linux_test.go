@@ -140,7 +140,7 @@ func segmented(t *testing.T, photograph string, n int) (seg []byte, holds string
 			disc[i] = 255
 		}
 	}
-	s := dicom.Segmentation{Source: image.Header.(*dicom.Header), Segments: []dicom.Segment{{Name: "disc", Levels: disc}}, By: "consensus", Model: "Test", Day: time.Now(), Identity: true}
+	s := dicom.Segmentation{Derived: dicom.Derived{Source: image.Header.(*dicom.Header), Model: "Test", Day: time.Now(), Identity: true}, Segments: []dicom.Segment{{Name: "disc", Levels: disc}}, By: "consensus"}
 	seg, err = s.Encode()
 	require.NoError(t, err)
 	uid, _, err := dicom.Names(seg)

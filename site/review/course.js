@@ -61,7 +61,7 @@ export function drawCourse({ worklist }) {
   }
   const said = points.map(({ name, value }) => `${isolated(name)}: ${number(value, 2)}`).join("; ");
   const notes = [
-    ...eyes.map((eye) => `${MARKS[eye]} ${eye ? t(`${eye} eye`) : t("which eye?")}`),
+    ...eyes.map((eye) => `${MARKS[eye]} ${eye ? t(`${eye} eye`) : t("which eye?")};`),
     t(
       "The band is {again} around the first: two photographs of one eye differ by so much (95 of 100 of {n} pairs).",
       { again: `±${number(AGAIN, 2)}`, n: PAIRS },
