@@ -65,7 +65,7 @@ func (h *Host) Save(request int, file File) ([]byte, error) {
 	if err := checkIndex("reader", file.Reader, len(readers)); err != nil {
 		return nil, err
 	}
-	d := masks.Drawing{Picture: &before, By: readers[file.Reader].By, Model: r.Model, Day: h.now(), Identity: file.Identity, Doubts: r.Doubts, Accepted: file.Accepted, Shown: file.Shown}
+	d := masks.Drawing{Picture: &before, By: readers[file.Reader].By, Model: r.Model, Day: h.now(), Identity: file.Identity, Doubts: r.Reasons(), Accepted: file.Accepted, Shown: file.Shown}
 	if file.Format == "dicom-pdf" {
 		return masks.Document(&d, file.PDF)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"math/cmplx"
+	"slices"
 
 	"mrprism/internal/files/imageio"
 )
@@ -166,6 +167,14 @@ func fourier(p []complex128, step int) {
 // cut is the share of the first structure's outline beyond which nothing is lit, from which the
 // structure counts as cut by the edge.
 const cut = 0.05
+
+// Reasons are why to doubt a result, and why its photograph is hard to grade.
+func (r *Result) Reasons() []Doubt {
+	if r.Quality == nil {
+		return r.Doubts
+	}
+	return slices.Concat(r.Doubts, r.Quality.Faults)
+}
 
 // first is the gravest fault, or empty. q may be nil.
 func (q *Quality) first() string {

@@ -73,6 +73,10 @@ func TestQuality(t *testing.T) {
 	two := of(fundusLike(2*side, side, 250, [][2]float64{{side / 2, side / 2}, {3 * side / 2, side / 2}}, noise), -2.5)
 	assert.Contains(t, two, "several-fields")
 	assert.Zero(t, grid(fundusLike(100, 100, 50, [][2]float64{{50, 50}}, noise), imageio.Letterbox(100, 100)), "smaller than the patch")
+	r := &Result{Doubts: []Doubt{{"shape", "Odd."}}}
+	assert.Len(t, r.Reasons(), 1)
+	r.Quality = &Quality{Faults: []Doubt{{"dark", "Too dark."}}}
+	assert.Equal(t, []Doubt{{"shape", "Odd."}, {"dark", "Too dark."}}, r.Reasons())
 	var nobody *Quality
 	assert.Empty(t, nobody.first())
 	assert.Nil(t, nobody.with(nil, nil, 0))

@@ -100,7 +100,7 @@ func (r *Run) Write(ctx context.Context, it Item, v *segment.Result) (*Entry, er
 			}
 		}
 		d := r.drawing(f)
-		d.Picture, d.Figures, d.Doubts = &v.Picture, &v.Measurements, v.Doubts
+		d.Picture, d.Figures, d.Doubts = &v.Picture, &v.Measurements, v.Reasons()
 		for c, class := range v.Classes {
 			if s, ok := structures[class]; ok && (f.Class < 0 || f.Class == c) {
 				d.Structures = append(d.Structures, s)
