@@ -68,7 +68,7 @@ func TestComparison(t *testing.T) {
 	p.until(fmt.Sprintf(`%s !== %d`, pixels, plain))
 	assert.Contains(t, p.text("second-caption"), "mirrored")
 
-	assert.Contains(t, p.text("comparison-note"), "3 of 8 turned, shifted and dimmed views show all structures.")
+	assert.Contains(t, p.text("comparison-note"), "3 of 8 turned, shifted and dimmed views show all structures: too few to say how figures repeat.")
 
 	// Of two photographs of one size the table says how far views of each differ, and what that means.
 	p.drop("visit1.jpg", photo)

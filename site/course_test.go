@@ -24,7 +24,7 @@ func TestCourse(t *testing.T) {
 	assert.Equal(t, []int{2, 1}, get[[]int](p, `["right", "left"].map((eye) => document.querySelectorAll("#work-course circle." + eye).length)`))
 	assert.Equal(t, "a_OD.png: 0.52; b_OD_high.png: 0.75; c_OS.png: 0.52", get[string](p, `document.querySelector("#work-course svg").getAttribute("aria-label")`))
 	said := p.text("work-course")
-	assert.Contains(t, said, "● right eye ○ left eye The band is ±0.14 around the first")
+	assert.Contains(t, said, "● right eye; ○ left eye; The band is ±0.14 around the first")
 	assert.Contains(t, said, "1 ratio is not to be used, and left out.")
 	assert.NotContains(t, said, "differ in size")
 	// The filter counts; the image on the stage stays.

@@ -299,7 +299,7 @@ export class Work {
     $("work-open").onclick = work(({ open }) => ({ open: !open }));
     $("work-pause").onclick = work(({ paused }) => ({ paused: !paused }));
     $("work-again").onclick = () => send({ type: "again" });
-    $("work-course").ontoggle = work(() => ({}));
+    $("work-course").ontoggle = () => this.state().worklist && send({ type: "work" });
     $("work-filter").onchange = work(() => ({ toReview: $("work-filter").checked }));
     $("work-text").oninput = work(() => ({ text: $("work-text").value }));
     $("work-sort").onchange = work(() => ({ sort: $("work-sort").value }));

@@ -657,7 +657,8 @@ async function work(data) {
         : {
             type: "error",
             code: "repeat",
-            message: "3 of 8 turned, shifted and dimmed views show all structures.",
+            message:
+              "3 of 8 turned, shifted and dimmed views show all structures: too few to say how figures repeat.",
             next: "",
           },
     );
