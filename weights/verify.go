@@ -22,11 +22,13 @@ func (f *File) ContentSum() string { return f.sum() }
 // sum is ContentSum, also without the metadata entries of other keys.
 func (f *File) sum(without ...string) string {
 	h := sha256.New()
-	tensors := slices.Clone(f.Tensors)
-	slices.SortFunc(tensors, func(a, b Tensor) int { return strings.Compare(a.Name, b.Name) })
-	writeCount(h, len(tensors))
+	tensors := make([]*Tensor, len(f.Tensors))
 	for i := range tensors {
-		t := &tensors[i]
+		tensors[i] = &f.Tensors[i]
+	}
+	slices.SortStableFunc(tensors, func(a, b *Tensor) int { return strings.Compare(a.Name, b.Name) })
+	writeCount(h, len(tensors))
+	for _, t := range tensors {
 		writeField(h, t.Name)
 		writeField(h, string(t.DType))
 		writeCount(h, len(t.Shape))

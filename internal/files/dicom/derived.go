@@ -1,9 +1,9 @@
 package dicom
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -46,8 +46,9 @@ func (c Code) item() (e elements.Set) {
 	return e
 }
 
-// secret makes the UIDs of this run. Nobody who knows a source's UID can tell which ones come of it.
-var secret = rand.Text()
+// secret makes the UIDs of this run. Nobody who knows a source's UID can tell which ones come of
+// it.
+var secret = fmt.Sprint(rand.Uint64(), rand.Uint64())
 
 // uid is what the file has in place of a UID of the source. In one run, equal ones stay equal.
 func (d *Derived) uid(of string) string {

@@ -3,7 +3,6 @@ package dicom
 import (
 	"fmt"
 	"image"
-	"image/draw"
 	"math"
 
 	"mrprism/internal/files/raster"
@@ -47,8 +46,12 @@ func (f *frame) slide(w, h, slice int) (*raster.Frame, error) {
 				if err != nil {
 					return nil, fmt.Errorf("tile %d of %d: %w", i+1, tiles, err)
 				}
-				place := image.Rect(0, 0, f.w, f.h).Add(image.Pt(i%across*f.w, i/across*f.h))
-				draw.Draw(m, place, tile, tile.Bounds().Min, draw.Src)
+				from, colours := tile.Bounds().Min, tile.(image.RGBA64Image)
+				for y := range f.h {
+					for x := range f.w { // outside m, Set does nothing
+						m.SetRGBA64(i%across*f.w+x, i/across*f.h+y, colours.RGBA64At(from.X+x, from.Y+y))
+					}
+				}
 			}
 			return m, nil
 		},

@@ -19,7 +19,6 @@ import (
 	"bytes"
 	"fmt"
 	"image"
-	"image/draw"
 	"image/png"
 	"math"
 	"slices"
@@ -235,15 +234,19 @@ func rows(src image.Image, tones *tones) (row func(y int, dst []uint8), wide []u
 	case *image.CMYK:
 		wide = m.Pix
 	case *image.RGBA:
-		wide = m.Pix
+		return func(y int, dst []uint8) {
+			for x := range w {
+				copy(dst[3*x:], m.Pix[y*m.Stride+4*x:][:3])
+			}
+		}, m.Pix
 	case *image.NRGBA:
 		wide = m.Pix
 	}
-	line := image.NewRGBA(image.Rect(0, 0, w, 1)) // colours times alpha: over black
+	colours := src.(image.RGBA64Image) // as all of package image are; its colours are times alpha: over black
 	return func(y int, dst []uint8) {
-		draw.Draw(line, line.Rect, src, image.Pt(b.Min.X, b.Min.Y+y), draw.Src)
 		for x := range w {
-			copy(dst[3*x:], line.Pix[4*x:][:3])
+			c := colours.RGBA64At(b.Min.X+x, b.Min.Y+y)
+			dst[3*x], dst[3*x+1], dst[3*x+2] = uint8(c.R>>8), uint8(c.G>>8), uint8(c.B>>8)
 		}
 	}, wide
 }
