@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -183,6 +184,13 @@ func TestSendToArchive(t *testing.T) {
 	p.says("archive-all", "2 of 2 finished images are in the archive, 0 wait, 0 are refused.")
 	assert.Equal(t, []bool{true, true, false}, get[[]bool](p, `[...document.querySelectorAll("#work-lines .line")].map((line) => line.innerText.includes("stored in the archive"))`))
 	assert.Equal(t, map[string]int{"1.2.3.1": 4, "1.2.3.2": 2, "1.2.3.3": 2}, has())
+	p.pick("n2.dcm") // what is ticked for the image on the stage goes with it, in a list too
+	p.onStage("n2.dcm")
+	p.click("save-identity")
+	p.click("archive-send")
+	require.Eventually(t, func() bool { return has()["1.2.3.2"] == 4 }, deadline, 10*time.Millisecond)
+	p.says("archive-send", "Stored in the archive")
+	assert.Equal(t, map[string]int{"1.2.3.1": 4, "1.2.3.2": 4, "1.2.3.3": 2}, has())
 	if shots != "" {
 		p.do(`document.getElementById("archive-list").scrollIntoView({ block: "center" })`)
 		p.shot(filepath.Join(shots, "archive-list-1440.png"))

@@ -25,8 +25,8 @@ func (p *page) pdf(name string) (text string, pages int) {
 	return read(p.t, name, p.savedAs("_report.pdf"))
 }
 
-// read is the text of a PDF, with one space where there are several, and the number of its pages. It
-// checks that the file embeds its fonts, and that all words lie within the margins of A4.
+// read is the text of a PDF, with one space where there are several, and the number of its pages.
+// It checks that the file embeds its fonts, and that all words lie within the margins of A4.
 // MRPRISM_SCREENSHOTS receives pictures of it by name.
 func read(t *testing.T, name string, data []byte) (text string, pages int) {
 	t.Helper()
@@ -128,8 +128,8 @@ func TestPDFOfTables(t *testing.T) {
 	p.clean()
 }
 
-// Who the patient is stands in the report only if the user wants it of this photograph, and is asked
-// of the worker only then.
+// Who the patient is stands in the report only if the user wants it of this photograph, and is
+// asked of the worker only then.
 func TestPatientInReports(t *testing.T) {
 	t.Parallel()
 	pixels := make([]byte, 300*200)

@@ -8,7 +8,6 @@ import (
 	"image/jpeg"
 	"io"
 	"mime/multipart"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -28,45 +27,25 @@ import (
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/files/dicom"
 	"mrprism/internal/files/imageio"
+	"mrprism/internal/program/programtest"
 )
 
 const studies = "1.2.826.0.1.3680043.8.498." // UIDs of the test's studies begin so
 
-// orthanc is Orthanc with its plug-in for DICOMweb, behind TLS and a token.
+// orthanc is an Orthanc behind TLS and a token.
 type orthanc struct {
-	t       *testing.T
-	config  string
-	at      *url.URL
-	process *exec.Cmd
-	proxy   *httptest.Server
-	ends    atomic.Int32 // so many requests later Orthanc is killed; 0: never
+	*programtest.Orthanc
+	t     *testing.T
+	proxy *httptest.Server
+	ends  atomic.Int32 // so many requests later Orthanc is killed; 0: never
 }
 
 func newOrthanc(t *testing.T) *orthanc {
-	const plugin = "/usr/share/orthanc/plugins/libOrthancDicomWeb.so"
-	for _, file := range []string{"/usr/sbin/Orthanc", plugin, "/usr/bin/img2dcm"} {
-		if _, err := os.Stat(file); err == nil {
-			continue
-		}
-		if _, err := os.Stat("/etc/debian_version"); err == nil && os.Getuid() == 0 {
-			t.Fatalf("%s is missing: run make setup", file)
-		}
-		t.Skipf("%s is missing", file)
-	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	o := &orthanc{Orthanc: programtest.NewOrthanc(t, map[string]string{"serve": "password"}), t: t}
+	at, err := url.Parse(o.Address)
 	require.NoError(t, err)
-	port := free.Addr().(*net.TCPAddr).Port
-	free.Close()
-	folder := t.TempDir()
-	text, err := json.Marshal(map[string]any{
-		"StorageDirectory": folder, "IndexDirectory": folder, "HttpPort": port, "DicomServerEnabled": false, "RemoteAccessAllowed": false,
-		"AuthenticationEnabled": true, "RegisteredUsers": map[string]string{"serve": "password"}, "Plugins": []string{plugin},
-	})
-	require.NoError(t, err)
-	o := &orthanc{t: t, config: filepath.Join(folder, "config.json"), at: &url.URL{Scheme: "http", Host: fmt.Sprintf("127.0.0.1:%d", port)}}
-	require.NoError(t, os.WriteFile(o.config, text, 0o600))
 	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(o.at)
+		r.SetURL(at)
 		r.Out.SetBasicAuth("serve", "password")
 	}}
 	o.proxy = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -75,30 +54,17 @@ func newOrthanc(t *testing.T) *orthanc {
 			return
 		}
 		if o.ends.Load() > 0 && o.ends.Add(-1) == 0 {
-			time.AfterFunc(5*time.Millisecond, o.kill) // it has a part of the request, perhaps
+			time.AfterFunc(5*time.Millisecond, o.Kill) // it has a part of the request, perhaps
 		}
 		pass.ServeHTTP(w, r)
 	}))
 	t.Cleanup(o.proxy.Close)
-	t.Cleanup(o.kill)
-	o.start()
 	return o
-}
-
-func (o *orthanc) start() {
-	o.process = exec.Command("/usr/sbin/Orthanc", o.config)
-	require.NoError(o.t, o.process.Start())
-	until(o.t, time.Minute, "Orthanc answers", func() bool { return o.get("system", nil) == nil })
-}
-
-func (o *orthanc) kill() {
-	o.process.Process.Kill()
-	o.process.Wait()
 }
 
 // get reads an answer of Orthanc's own interface.
 func (o *orthanc) get(path string, into any) error {
-	r, err := http.NewRequest(http.MethodGet, o.at.String()+"/"+path, nil)
+	r, err := http.NewRequest(http.MethodGet, o.Address+"/"+path, nil)
 	if err != nil {
 		return err
 	}
@@ -249,7 +215,7 @@ func TestOrthanc(t *testing.T) {
 	s.kill()
 	s = serveFor(t, home, flags...)
 	time.Sleep(time.Second) // it tries
-	o.start()
+	o.Start()
 	s.become(t, "stored", ids...)
 	same := func() {
 		t.Helper()

@@ -97,8 +97,8 @@ func TestSave(t *testing.T) {
 	require.ErrorContains(t, err, `"both"`)
 }
 
-// Of a DICOM image figures, what the user sees and a PDF are saved as DICOM. A person who corrected or
-// accepted is an observer of the figures.
+// Of a DICOM image figures, what the user sees and a PDF are saved as DICOM. A person who
+// corrected or accepted is an observer of the figures.
 func TestSaveDICOM(t *testing.T) {
 	w := here(t, card)
 	w.platform.Device = "reference"

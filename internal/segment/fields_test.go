@@ -23,11 +23,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shippedCells is the engine of the shipped cells.
-func shippedCells(t *testing.T) *segment.Engine {
-	m, err := weights.Load("cells")
+// shipped is the engine of a shipped model.
+func shipped(t *testing.T, name string) *segment.Engine {
+	m, err := weights.Load(name)
 	require.NoError(t, err)
-	require.True(t, segment.FindsMany(m))
 	d, err := device.Open(t.Context(), device.Processor, device.Options{})
 	require.NoError(t, err)
 	e, err := segment.New(t.Context(), d, m, "")
@@ -40,7 +39,7 @@ func shippedCells(t *testing.T) *segment.Engine {
 }
 
 func TestFieldOfCells(t *testing.T) {
-	e, img := shippedCells(t), imageio.Convert(segmenttest.Cells())
+	e, img := shipped(t, "cells"), imageio.Convert(segmenttest.Cells())
 	stages := map[string]int{}
 	o := segment.Options{Recurrences: segment.Trained, Progress: func(stage string, done, total int) {
 		require.Less(t, done, total)
@@ -87,7 +86,7 @@ func TestFieldsOfHeldOutCells(t *testing.T) {
 	if _, err := os.Stat(shared); err != nil || testing.Short() {
 		t.Skip("no cells: ../shared/data is missing; or -short")
 	}
-	e := shippedCells(t)
+	e := shipped(t, "cells")
 	for _, c := range []struct {
 		set         string
 		touching    bool

@@ -21,7 +21,8 @@ type Quality struct {
 }
 
 // faults are reasons not to grade a photograph, the gravest first, with the figures that show them.
-// The limits were chosen on HYGD's photographs as they are and made worse (model/DECISIONS.md).
+// The limits were chosen on HYGD's photographs, as they are and made worse, and on Drishti's as
+// they are (model/DECISIONS.md).
 var faults = []struct {
 	code, text string
 	of         func(q *Quality, sharpness float64) bool
@@ -33,6 +34,9 @@ var faults = []struct {
 	{"covered", "A part of the field is dark or covered.", func(q *Quality, _ float64) bool { return q.Lit < .85 }},
 	{"blurred", "This photograph is not sharp.", func(_ *Quality, sharpness float64) bool { return sharpness < -2.9 }},
 }
+
+// black is the largest value, of 255, of the brightest channel of a pixel that is not lit.
+const black = 20
 
 // middle is the radius, over the field's side, of the circle in which quality is measured.
 const middle = 0.42
@@ -48,7 +52,7 @@ func quality(x []float32, s int, img *imageio.Image, field imageio.Square, sharp
 		}
 		n++
 		most := max(x[3*i], x[3*i+1], x[3*i+2])
-		if most > 20./255 {
+		if most > black/255. {
 			q.Lit++
 		}
 		if most >= .98 {
@@ -100,10 +104,10 @@ func dip(x []float32, s int) float64 {
 // patch is the side, in pixels, of the square in which grid looks.
 const patch = 128
 
-// grid is the largest amplitude in the spectrum of a square around the middle of the field, over the
-// mean amplitude at the same frequency. The dots of a screen, or their moiré, stand out in it.
-// Frequencies below a tenth of a pixel's, and those of JPEG's blocks along rows and columns, do not
-// count. 0: the image is smaller than the square.
+// grid is the largest amplitude in the spectrum of a square around the middle of the field, over
+// the mean amplitude at the same frequency. The dots of a screen, or their moiré, stand out in it.
+// Frequencies below a tenth of a pixel's, and those of JPEG's blocks along rows and columns, do
+// not count. 0: the image is smaller than the square.
 func grid(img *imageio.Image, field imageio.Square) float64 {
 	if min(img.W, img.H) < patch {
 		return 0
@@ -164,10 +168,6 @@ func fourier(p []complex128, step int) {
 	}
 }
 
-// cut is the share of the first structure's outline beyond which nothing is lit, from which the
-// structure counts as cut by the edge.
-const cut = 0.05
-
 // Reasons are why to doubt a result, and why its photograph is hard to grade.
 func (r *Result) Reasons() []Doubt {
 	if r.Quality == nil {
@@ -184,28 +184,28 @@ func (q *Quality) first() string {
 	return q.Faults[0].Text
 }
 
+// cut is the share of a structure's outline beyond which nothing is lit, from which the structure
+// counts as cut by the edge.
+const cut = 0.05
+
 // with is a quality that also says whether the structure of the anchor lies at the edge of the
-// field. q may be nil.
+// field, by the network's own mask. q may be nil.
 func (q *Quality) with(img *imageio.Image, r *Maps, anchor int) *Quality {
 	if q == nil {
 		return nil
 	}
-	within, x0, y0 := r.Within()
-	mask, edge, dark := within.Probability(anchor), 0., 0.
-	inside := func(x, y int) bool {
-		return x >= 0 && y >= 0 && x < within.Width && y < within.Height && mask[y*within.Width+x] >= .5
-	}
+	s, mask := r.side, channel(r.masks[r.Recurrences], anchor, len(r.Classes))
+	inside := func(x, y int) bool { return x >= 0 && y >= 0 && x < s && y < s && mask[y*s+x] >= .5 }
+	step, edge, dark := float64(r.ROI.Side)/float64(s), 0., 0.
 	for i := range mask {
-		x, y := i%within.Width, i/within.Width
-		if !inside(x, y) {
-			continue
-		}
+		x, y := i%s, i/s
 		for _, to := range [][2]int{{x - 1, y}, {x + 1, y}, {x, y - 1}, {x, y + 1}} {
-			if inside(to[0], to[1]) {
+			if !inside(x, y) || inside(to[0], to[1]) {
 				continue
 			}
 			edge++
-			if x, y := x0+to[0], y0+to[1]; x < 0 || y < 0 || x >= img.W || y >= img.H || unlit(img.Pix[3*(y*img.W+x):]) {
+			at := [2]int{r.ROI.X + int((float64(to[0])+.5)*step), r.ROI.Y + int((float64(to[1])+.5)*step)}
+			if at[0] < 0 || at[1] < 0 || at[0] >= img.W || at[1] >= img.H || slices.Max(img.Pix[3*(at[1]*img.W+at[0]):][:3]) <= black {
 				dark++
 			}
 		}
@@ -218,6 +218,3 @@ func (q *Quality) with(img *imageio.Image, r *Maps, anchor int) *Quality {
 	out.Faults = append([]Doubt{{"cut", "The " + r.Classes[anchor] + " is cut by the edge of the photograph."}}, q.Faults...)
 	return &out
 }
-
-// unlit says whether a pixel is black: no channel is above a twelfth.
-func unlit(rgb []uint8) bool { return max(rgb[0], rgb[1], rgb[2]) <= 20 }

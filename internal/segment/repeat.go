@@ -37,9 +37,10 @@ const (
 	viewSide = 400
 )
 
-// Repeat segments views of a result's region. Figures differ between two photographs of one visit by
-// 1.96·√2 of their deviations in 95 of 100 cases, if views differ as such photographs do (ISO
-// 5725-6): photographs may differ more. An error says that fewer than four views show all structures.
+// Repeat segments views of a result's region. Figures differ between two photographs of one visit
+// by 1.96·√2 of their deviations in 95 of 100 cases, if views differ as such photographs do (ISO
+// 5725-6): photographs may differ more. An error says that fewer than four views show all
+// structures.
 func (e *Engine) Repeat(ctx context.Context, img *imageio.Image, r *Maps, o Options) (*Repeats, error) {
 	watched := e.watched
 	defer func() { e.watched = watched }() // views are no photographs of the camera

@@ -8,25 +8,14 @@ import (
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
-	"mrprism/shaders/gpu/device"
-	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// Views of an eye differ a little, equally at each call and at each size of the photograph.
+// Views of an eye differ a little, and equally at each call.
 func TestRepeat(t *testing.T) {
-	m, err := weights.Load("fundus")
-	require.NoError(t, err)
-	d, err := device.Open(t.Context(), device.Processor, device.Options{})
-	require.NoError(t, err)
-	e, err := segment.New(t.Context(), d, m, "")
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		e.Close()
-		require.NoError(t, d.Close())
-	})
+	e := shipped(t, "fundus")
 	stages := map[string]int{}
 	o := segment.Options{ROI: "auto", Recurrences: segment.Trained, Progress: func(stage string, done, total int) { stages[stage]++ }}
 	img := imageio.Convert(synthetic.Photograph(11, 768, 576))

@@ -161,13 +161,18 @@ function getArchive() {
     send({ type: "set" });
   }, fail);
 }
-// seenFor resolves to what the archive gets of a state beside masks and figures.
-const seenFor = async (s) => [
-  ...($("archive-capture").checked ? [{ made: "dicom-sc", shown: overlayPixels(s) }] : []),
-  ...($("archive-report").checked
-    ? [{ made: "dicom-pdf", pdf: await reportPDF(s, reportWishes()) }]
-    : []),
-];
+// seenFor resolves to what the archive gets of a state beside masks and figures: what is on the
+// stage, once it stands, and the report.
+async function seenFor(s) {
+  const ticked = (what) => $(`archive-${what}`).checked,
+    seen = [];
+  if (ticked("report")) seen.push({ made: "dicom-pdf", pdf: await reportPDF(s, reportWishes()) });
+  while (ticked("capture") && !standing(state))
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  if (ticked("capture") && state.result === s.result)
+    seen.push({ made: "dicom-sc", shown: overlayPixels(state) });
+  return seen;
+}
 // allSlices gets the module of series, and makes the list that of one.
 let series = null;
 $("series-all").onclick = async () => {
@@ -290,8 +295,8 @@ function computePair(job, signal) {
   );
 }
 
-// repeat asks how the figures of a compared photograph repeat. Without an answer the comparison says
-// so.
+// repeat asks how the figures of a compared photograph repeat. Without an answer the comparison
+// says so.
 function repeat(result, signal) {
   segmenter.repeat(result, { signal }).then(
     (repeats) => send({ type: "repeated", result, repeats }),

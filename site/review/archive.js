@@ -1,6 +1,7 @@
 // What readers send to a DICOM archive: the files of the image on the stage, or of each of a list.
-// page.js loads this module with the first result of a DICOM file if the site's serve has an archive
-// (serve -dicomweb). serve takes the files, sends them on, and says what has become of each image.
+// page.js loads this module with the first result of a DICOM file if the site's serve has an
+// archive (serve -dicomweb). serve takes the files, sends them on, and says what has become of
+// each image.
 import { YOU } from "../draw/correct.js";
 import { $ } from "../page/dom.js";
 import { t } from "../words/words.js";
@@ -41,8 +42,8 @@ export class Archive {
   // seen(s) resolves to the picture and the report of a state, each as segmenter.save takes it, if
   // the person ticked them.
   constructor(state, send, segmenter, work, seen) {
-    Object.assign(this, { state, send, segmenter, work, seen });
-    $("archive-send").onclick = () => this.#can("archive-send") && this.#give(state());
+    Object.assign(this, { state, send, segmenter, work });
+    $("archive-send").onclick = () => this.#can("archive-send") && this.#give(state(), seen);
     $("archive-all").onclick = () => this.#can("archive-all") && this.#giveAll();
     $("archive-identity").onchange = () => this.draw(state());
   }
@@ -61,14 +62,14 @@ export class Archive {
     this.draw(this.state());
   }
 
-  // give gives serve the files of a line, or of the state.
-  async #give(line) {
+  // give gives serve the files of a line, or of the state, and what seen resolves to.
+  async #give(line, seen = () => []) {
     const { picture, result, corrections } = line,
       entry = { result: result.id, corrections, why: "" },
       form = new FormData();
     this.#tell(picture, { ...entry, state: "making" });
     try {
-      for (const bytes of await this.#files(line))
+      for (const bytes of await this.#files(line, await seen(line)))
         form.append("file", new Blob([bytes], { type: "application/dicom" }));
       const answer = await fetch("archive/", { method: "POST", body: form }),
         text = await answer.text();
@@ -80,14 +81,13 @@ export class Archive {
       this.#tell(picture, { ...entry, state: "untaken", why: message });
     }
   }
-  async #files(line) {
-    const s = this.state(),
-      seen = line === s ? await this.seen(s) : [];
+  async #files(line, seen) {
+    const list = this.state().worklist;
     await this.work.drawn(line.picture);
     const made = (result) => {
       const { classes, recurrences: i } = result,
         drawn = line.corrections.filter((c) => c.rater === YOU && classes.includes(c.class)),
-        accepted = (s.worklist && lineBy(s.worklist, line.picture)?.review) === "accepted",
+        accepted = (list && lineBy(list, line.picture)?.review) === "accepted",
         about = { result, drawn, identity: true, eye: line.eye ?? "", accepted },
         all = { ...about, i, classes: [...classes.keys()] },
         kinds = [...formatsOf(result).map((made) => ({ made })), ...seen];

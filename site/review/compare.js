@@ -7,6 +7,7 @@ import { noHistory } from "../page/history.js";
 import { fitted, layers, viewsOf } from "../draw/layers.js";
 import { editedOf, figuresOf } from "../draw/masks.js";
 import { sameWeights } from "./shares.js";
+import { number } from "../words/words.js";
 
 const FRESH = { model: "", roi: "auto", evidence: [] },
   NONE = [];
@@ -125,47 +126,42 @@ export const toRepeat = (s) =>
 export const AGAIN = 0.14,
   PAIRS = 183;
 
-// limitOf is how far a figure of two results lies apart in 95 of 100 pairs of views (ISO 5725-6); null:
-// nobody knows. of picks a deviation from segment.Repeats, and scales are those of the results.
+// limitOf is how far a figure of two results lies apart in 95 of 100 pairs of views (ISO 5725-6);
+// null: nobody knows. of picks a deviation from segment.Repeats, and scales are those of the
+// results.
 function limitOf(repeats, of, scales) {
   const all = repeats.map((one, i) => (one?.views ? of(one) * scales[i] : NaN)),
     limit = 1.96 * Math.hypot(...all);
   return Number.isNaN(limit) ? null : limit;
 }
 
-// changeOf says what a difference of the vertical ratio means, { text, values }, by what views of
-// each photograph and pairs of photographs differ by. It says nothing where no figure is to be used,
-// or where another camera or eye is the cause perhaps.
+// changeOf says what a difference of the vertical ratio means, [text, values], by what views of
+// each photograph and pairs of photographs differ by. It says nothing where no figure is to be
+// used, or where perhaps another camera or eye is the cause.
 export function changeOf([first, second], limit) {
   const both = [first, second].map(({ measurements }) => measurements),
-    [a, b] = both.map(({ verticalRatio }) => verticalRatio?.value ?? null);
-  if (a === null || b === null) return null;
-  const values = { limit: limit?.toFixed(2), again: AGAIN, n: PAIRS },
+    [a, b] = both.map(({ verticalRatio }) => verticalRatio?.value ?? null),
     [side, other] = both.map(({ eye }) => eye?.side),
-    within = {
-      text: "This is within the {limit} by which turned, shifted and dimmed views of these photographs differ.",
-      values,
-    };
+    values = { limit: number(limit ?? 0, 2), again: number(AGAIN, 2), n: PAIRS };
+  if (a === null || b === null) return null;
   if (both.some(({ verticalRatio: { trust } }) => trust?.word === "do not use"))
-    return { text: "Nothing is said of change: one of the ratios is not to be used.", values };
+    return ["Nothing is said of change: one of the ratios is not to be used.", {}];
   if (first.width !== second.width || first.height !== second.height)
-    return {
-      text: "Nothing is said of change: the photographs differ in size, so perhaps in camera.",
-      values,
-    };
+    return ["Nothing is said of change: the photographs differ in size, so perhaps in camera.", {}];
   if (limit === null) return null;
   const apart = Math.abs(a - b);
-  if (apart <= limit) return within;
+  if (apart <= limit)
+    return [
+      "This is within the {limit} by which turned, shifted and dimmed views of these photographs differ.",
+      values,
+    ];
   if (side && other && side !== other) return null; // fellow says more
-  return apart <= AGAIN
-    ? {
-        text: "Views of these photographs differ by {limit}, but two photographs of one eye by up to {again} (95 of 100 of {n} pairs): this need not be a change.",
-        values,
-      }
-    : {
-        text: "This is beyond the {again} by which two photographs of one eye differ (95 of 100 of {n} pairs).",
-        values,
-      };
+  return [
+    apart <= AGAIN
+      ? "Views of these photographs differ by {limit}, but two photographs of one eye by up to {again} (95 of 100 of {n} pairs): this need not be a change."
+      : "This is beyond the {again} by which two photographs of one eye differ (95 of 100 of {n} pairs).",
+    values,
+  ];
 }
 
 // wantedViews are the views of the second photograph that the controls ask for, by key.
@@ -185,10 +181,10 @@ export const pairGone = (s) => changed(s, { result: null, views: {} });
 
 // ---- the figures ----
 
-// differences are the rows of the table, each { name, of, unit, values: [first, second] }. name and
-// of are a figure and its structure, unit is "ratio", "area" or "length", and values are in pixels,
-// or in mm by the scales, [first, second], if both have one. limit is how far views of the two differ
-// (limitOf), by repeats, [first, second]. A value may be null.
+// differences are the rows of the table, each { name, of, unit, values: [first, second] }. name
+// and of are a figure and its structure, unit is "ratio", "area" or "length", and values are in
+// pixels, or in mm by the scales, [first, second], if both have one. limit is how far views of the
+// two differ (limitOf), by repeats, [first, second]. A value may be null.
 export function differences(first, second, scales, repeats = [null, null]) {
   const both = [first, second],
     mm = scales.every(Boolean),

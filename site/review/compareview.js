@@ -172,7 +172,7 @@ function drawTable(s) {
   const change = changeOf(results, all[0].limit),
     failed = repeats.find((one) => one?.message);
   const notes = [
-    ...(change ? [t(change.text, change.values)] : []),
+    ...(change ? [t(...change)] : []),
     ...(failed ? [t(failed.message)] : []),
     ...(other ? fellowNotes(other) : []),
     t("The difference is the second less the first."),

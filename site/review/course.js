@@ -4,8 +4,8 @@ import { $, element, svg } from "../page/dom.js";
 import { shownLines } from "./worklist.js";
 import { isolated, number, t } from "../words/words.js";
 
-// courseOf are the ratios of lines, { name, eye, value, low, high, size }, in their order, and how many
-// are left out since they are not to be used.
+// courseOf are the ratios of lines, { name, eye, value, low, high, size }, in their order, and how
+// many are left out since they are not to be used.
 export function courseOf(lines) {
   const all = lines
     .filter(

@@ -7,8 +7,8 @@ const ENCODINGS = new Map(
     .map((line) => line.split(" ")),
 );
 
-// identityOf reads dicom.Header.Identity: { name, id, born, taken }, dates as YYYYMMDD. Of several sets of
-// characters the last one is taken, which goes on where the others end.
+// identityOf reads dicom.Header.Identity: { name, id, born, taken }, dates as YYYYMMDD. Of several
+// sets of characters the last one is taken, which goes on where the others end.
 export function identityOf(lines) {
   const [set] = new TextDecoder("latin1").decode(lines).split("\n"),
     encoding = ENCODINGS.get(/(\d+)\s*$/.exec(set)?.[1] ?? set) ?? "latin1",

@@ -52,8 +52,8 @@ async function fontOf([name, [file, weight]]) {
 }
 let fonts = null;
 
-// A thing of a page is { unit, top, bottom, draw }. draw returns its operators (ISO 32000-1 annex A);
-// at(x, y) are coordinates of the file, and add has its canvas, and returns that one's name.
+// A thing of a page is { unit, top, bottom, draw }. draw returns its operators (ISO 32000-1 annex
+// A); at(x, y) are coordinates of the file, and add has its canvas, and returns that one's name.
 function texted(unit, font, size, x, y, text) {
   const glyphs = Array.from(text, (char) => font.glyphs.get(char));
   glyphs.forEach((glyph, i) => font.used.set(glyph, text[i]));
@@ -178,8 +178,8 @@ function pagesOf(page, add) {
   return pages.map((one) => one.join("\n"));
 }
 
-// pdfOf resolves to the bytes of a PDF. lay({ tallest, font }) puts the report into the document and
-// returns it: it is one page of A4 if it is no taller.
+// pdfOf resolves to the bytes of a PDF. lay({ tallest, font }) puts the report into the document
+// and returns it: it is one page of A4 if it is no taller.
 export async function pdfOf(lay) {
   fonts ??= await Promise.all(Object.entries(FONTS).map(fontOf));
   const page = lay(paper),

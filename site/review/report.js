@@ -114,9 +114,10 @@ function factsOf({ result, measured, picture, image, ...s }, when) {
   ];
 }
 
-// reportPage puts the report of a state into the document, and returns it. now is a Date; file says
-// whether to write the image's name; reference and visit are texts of the user, or "". The report is
-// no taller than tallest, CSS pixels; in a font of pdf.js it may be, and then has several pages.
+// reportPage puts the report of a state into the document, and returns it. now is a Date; file
+// says whether to write the image's name; reference and visit are texts of the user, or "". The
+// report is no taller than tallest, CSS pixels; in a font of pdf.js it may be, and then has
+// several pages.
 function reportPage(s, { now, file, reference, visit }, { tallest, font } = { tallest: TALLEST }) {
   const { result, measured, image } = s,
     { roi, found } = result,

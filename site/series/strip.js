@@ -1,6 +1,6 @@
 // The strip of a series: a bar for each slice and structure, as high as its area. Bars of slices
 // that a person accepted are full, all others hollow; a slice that is not computed has a hollow
-// stub, and a rejected one a red stub. A mark above says that a person corrected it, and a hollow
+// bar, and a rejected one a red bar. A mark above says that a person corrected it, and a hollow
 // one that it was filled in. The chosen slice is in a frame.
 import { css, structure } from "../draw/colours.js";
 import { svg } from "../page/dom.js";
@@ -8,7 +8,7 @@ import { handOf } from "../review/worklist.js";
 
 const HIGH = 100, // of the drawing; a slice is 1 wide
   TOP = 14, // above the bars
-  STUB = 6;
+  SHORT = 6;
 
 // areasOf are the areas of a line's structures in pixels, or none.
 export const areasOf = ({ result }) =>
@@ -40,8 +40,8 @@ export function stripOf({ lines, at }) {
       if (area)
         bar(i, HIGH - height, height, full, { fill: css(structure(c)), stroke: css(structure(c)) });
     }
-    if (review === "rejected") bar(i, HIGH - STUB, STUB, "rejected");
-    else if (!areas.length) bar(i, HIGH - STUB, STUB, "none");
+    if (review === "rejected") bar(i, HIGH - SHORT, SHORT, "rejected");
+    else if (!areas.length) bar(i, HIGH - SHORT, SHORT, "none");
     if (hand) bar(i, 2, 7, hand === "corrected" ? "hand" : "filled");
   }
   return drawing;

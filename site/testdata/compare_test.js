@@ -151,7 +151,7 @@ export const tests = {
     );
     equal(limits(...two, [null, null])[0], null, "nobody has asked");
     const said = (b, limit, more = {}) =>
-      changeOf([figures(1, 1, 0.5), { ...figures(1, 1, b), ...more }], limit)?.text ?? null;
+      changeOf([figures(1, 1, 0.5), { ...figures(1, 1, b), ...more }], limit)?.[0] ?? null;
     equal(said(0.55, 0.06).startsWith("This is within"), true, "within");
     equal(said(0.6, 0.06).endsWith("need not be a change."), true, "between");
     equal(said(0.7, 0.06).startsWith("This is beyond"), true, "beyond");
@@ -160,7 +160,7 @@ export const tests = {
     equal(said(null, 0.06), null, "no ratio");
     const bad = figures(1, 1, 0.7);
     bad.measurements.verticalRatio.trust = { word: "do not use", reason: "" };
-    equal(changeOf([figures(1, 1, 0.5), bad], 0.06).text.includes("not to be used"), true);
+    equal(changeOf([figures(1, 1, 0.5), bad], 0.06)[0].includes("not to be used"), true);
     const eyes = ["right", "left"].map((side, i) => {
       const one = figures(1, 1, 0.5 + 0.1 * i);
       one.measurements.eye = { side };

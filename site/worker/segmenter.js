@@ -432,9 +432,10 @@ export class Segmenter extends EventTarget {
     return (await this.#askPicture(picture, message, hooks)).said.repeats;
   }
 
-  // save resolves to the bytes of a file of a reader, the consensus unless given, as the state asks
-  // for it. Of a DICOM capture shown is the picture, { width, height, rgba }. made "dicom-pdf", which
-  // no list has, wraps a report, the bytes pdf: save({ result, made, pdf, identity }).
+  // save resolves to the bytes of a file of a reader, the consensus unless given, as the state
+  // asks for it. Of a DICOM capture shown is the picture, { width, height, rgba }. made
+  // "dicom-pdf", which no list has, wraps a report, the bytes pdf: save({ result, made, pdf,
+  // identity }).
   async save({ result, made, reader = 0, i, classes = [], drawn = [], identity, ...of }) {
     const own = await this.study?.save(result),
       { eye, accepted, shown, pdf } = of,
@@ -560,18 +561,18 @@ export function scripting(segmenter, finish = (made) => made) {
     // unless given. turn is in degrees clockwise: maps are of the turned image. raterWeights has a
     // number from 0 to 1 for each rater. evidence is a list of { rater, class, mask }, for models
     // that take marks; mask has 255 inside, 0 outside and 128 where nothing is said, as a
-    // Uint8Array of a byte a pixel or the Blob of a PNG. signal is an AbortSignal: the call rejects
-    // with its reason, an AbortError. Wrong arguments are TypeErrors, other failures have a code
-    // and say what to do next. The result's maps are Promises of Float32Arrays at the image's size.
-    // The worker keeps those of the last four results. found is false if the picture has nothing of
-    // the kind. doubts say why the model does not believe its result, as { code, text }. Each
-    // structure and ratio of measurements has trust, { word, reason }: "trusted", "check" or "do
-    // not use". doubt is how odd the result is: above 1 the model doubts it, null means that the
-    // weights cannot tell. quality says of a
-    // photograph whether it is gradable, and its faults, each { code, text }. others(class) is what the raters would mark who have not. recalibrate({
-    // evidence, raterWeights, progress, signal }) resolves to another result of the same picture.
-    // What is left out stays as it was. While no other picture came between, the encoder does not
-    // run again.
+    // Uint8Array of a byte a pixel or the Blob of a PNG. signal is an AbortSignal: the call
+    // rejects with its reason, an AbortError. Wrong arguments are TypeErrors, other failures have
+    // a code and say what to do next. The result's maps are Promises of Float32Arrays at the
+    // image's size. The worker keeps those of the last four results. found is false if the picture
+    // has nothing of the kind. doubts say why the model does not believe its result, as { code,
+    // text }. Each structure and ratio of measurements has trust, { word, reason }: "trusted",
+    // "check" or "do not use". doubt is how odd the result is: above 1 the model doubts it, null
+    // means that the weights cannot tell. quality says of a photograph whether it is gradable, and
+    // its faults, each { code, text }. others(class) is what the raters would mark who have not.
+    // recalibrate({ evidence, raterWeights, progress, signal }) resolves to another result of the
+    // same picture. What is left out stays as it was. While no other picture came between, the
+    // encoder does not run again.
     async segment(blob, given = {}) {
       if (!(blob instanceof Blob)) throw new TypeError("the image is not a Blob, such as a File");
       const {

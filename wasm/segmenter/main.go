@@ -46,8 +46,9 @@
 //	ping     asks for "alive"
 //
 // Messages out: ready, adapter, progress, image, thumb, result, picture, weights, prepare, map,
-// view, field, saveField, series, save, clinical, repeat, correct, table, zip, error (code, message, next),
-// and alive: the answer to "ping", sent also in the middle of computations that answer nothing.
+// view, field, saveField, series, save, clinical, repeat, correct, table, zip, error (code,
+// message, next), and alive: the answer to "ping", sent also in the middle of computations that
+// answer nothing.
 package main
 
 import (

@@ -220,8 +220,8 @@ func openWeights(h *page.Host, m message) error {
 	return err
 }
 
-// saveFile answers "save". Of format "dicom-sr" the message has eye and accepted, of "dicom-sc" shown,
-// { width, height, rgba }, and of "dicom-pdf", which no list of formats has, the bytes pdf.
+// saveFile answers "save". Of format "dicom-sr" the message has eye and accepted, of "dicom-sc"
+// shown, { width, height, rgba }, and of "dicom-pdf", which no list of formats has, the bytes pdf.
 func saveFile(h *page.Host, m message) error {
 	file := page.File{Format: m.text("format"), Reader: max(0, m.number("reader")), I: m.number("i"), Identity: m.Get("identity").Bool(), Accepted: m.Get("accepted").Truthy()}
 	file.Classes, file.Drawn = numbersOf(m.Get("classes")), m.drawn()

@@ -106,8 +106,9 @@ func (h *Header) Patient() string {
 }
 
 // Identity is what the file says of a person and a day, as lines: its Specific Character Set
-// (0008,0005), then in that set Patient's Name (0010,0010), Patient ID (0010,0020), Patient's Birth
-// Date (0010,0030) and Study Date (0008,0020), each of which may be empty. Source: PS3.3 C.7.1.1, C.7.2.1.
+// (0008,0005), then in that set Patient's Name (0010,0010), Patient ID (0010,0020), Patient's
+// Birth Date (0010,0030) and Study Date (0008,0020), each of which may be empty. Source: PS3.3
+// C.7.1.1, C.7.2.1.
 func (h *Header) Identity() []byte {
 	lines := []string{h.characters}
 	for _, tag := range []uint32{0x00100010, 0x00100020, 0x00100030, 0x00080020} {

@@ -30,8 +30,8 @@ type Number struct {
 	Unit  Code
 }
 
-// Further values of items: a container that a template of PS3.16 orders; a name; a UID; and an image,
-// which is a segment of the DICOM SEG, counted from 1, or 0, the source's frame.
+// Further values of items: a container that a template of PS3.16 orders; a name; a UID; and an
+// image, which is a segment of the DICOM SEG, counted from 1, or 0, the source's frame.
 type (
 	Template   string
 	Person     string

@@ -119,8 +119,8 @@ func reported(d *Drawing) (r *reporter, err error) {
 	return r, nil
 }
 
-// context is the language and the observers: the program, and a person who corrected or accepted the
-// masks (TID 1204, 1001 to 1004).
+// context is the language and the observers: the program, and a person who corrected or accepted
+// the masks (TID 1204, 1001 to 1004).
 func (r *reporter) context() []*dicom.Item {
 	all := []*dicom.Item{
 		item(dicom.Modifies, "DCM 121049 Language of Content Item and Descendants", dicom.Code("RFC5646 en English")),

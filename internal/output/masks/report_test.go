@@ -95,8 +95,8 @@ func treeOf(t *testing.T, d *Drawing) string {
 	return tree(r.Root, 0)
 }
 
-// A disc of a known eye has TID 6003, and mm² where the image has a scale. Each figure has its range,
-// its trust and what it was measured on.
+// A disc of a known eye has TID 6003, and mm² where the image has a scale. Each figure has its
+// range, its trust and what it was measured on.
 func TestReportOfAnEye(t *testing.T) {
 	const head = ` 131241 6003
   HAS CONCEPT MOD 121049 en
@@ -244,7 +244,8 @@ func TestReportsLeaveOutWhatIsNotToBeUsed(t *testing.T) {
 	assert.ErrorContains(t, err, "save the masks as a DICOM SEG")
 }
 
-// A person is an observer if they corrected or accepted the masks. What they corrected has no range.
+// A person is an observer if they corrected or accepted the masks. What they corrected has no
+// range.
 func TestReportsOfCorrectedMasks(t *testing.T) {
 	const person = "  HAS OBS CONTEXT 121005 121006\n  HAS OBS CONTEXT 121008 Unnamed^Person\n"
 	d := measured(t, true)
