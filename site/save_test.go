@@ -105,7 +105,7 @@ func TestSaveChoices(t *testing.T) {
 	assert.False(t, p.visible("save-readers"), "raters have no figures of their own")
 	said = map[string]any{}
 	require.NoError(t, json.Unmarshal(p.save("Figures DICOM SR of all structures", "patient_sr.dcm"), &said))
-	assert.Equal(t, []any{"dicom-sr", true, "", false, 3., nil}, []any{said["format"], said["identity"], said["eye"], said["accepted"], said["i"], said["shown"]})
+	assert.Equal(t, []any{"dicom-sr", true, "", "", 3., nil}, []any{said["format"], said["identity"], said["eye"], said["person"], said["i"], said["shown"]})
 	p.format("dicom-sc")
 	assert.Equal(t, []string{"All|Overlay"}, rows())
 	require.NoError(t, json.Unmarshal(p.save("Overlay DICOM SC of all structures", "patient_sc.dcm"), &said))

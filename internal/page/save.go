@@ -19,10 +19,10 @@ type File struct {
 	Drawn    []Drawing // what a person drew on them
 	Identity bool      // a file of DICOM keeps what its source says of patient and study
 
-	Eye      string         // of a DICOM SR: as segment.Known has it
-	Accepted bool           // of a DICOM SR: a person accepted the result
-	Shown    *imageio.Image // of a DICOM Secondary Capture: what the user sees of the result
-	PDF      []byte         // of the format "dicom-pdf": the report
+	Eye    string         // of a DICOM SR: as segment.Known has it
+	Person string         // of a DICOM SR: the name or code of who accepted the result; "" nobody
+	Shown  *imageio.Image // of a DICOM Secondary Capture: what the user sees of the result
+	PDF    []byte         // of the format "dicom-pdf": the report
 }
 
 // Drawing is what a person drew on the reader's mask of a class: (Height, Width), 255 inside, 0
@@ -65,7 +65,7 @@ func (h *Host) Save(request int, file File) ([]byte, error) {
 	if err := checkIndex("reader", file.Reader, len(readers)); err != nil {
 		return nil, err
 	}
-	d := masks.Drawing{Picture: &before, By: readers[file.Reader].By, Model: r.Model, Day: h.now(), Identity: file.Identity, Doubts: r.Reasons(), Accepted: file.Accepted, Shown: file.Shown}
+	d := masks.Drawing{Picture: &before, By: readers[file.Reader].By, Model: r.Model, Day: h.now(), Identity: file.Identity, Doubts: r.Reasons(), Person: file.Person, Shown: file.Shown}
 	if file.Format == "dicom-pdf" {
 		return masks.Document(&d, file.PDF)
 	}

@@ -122,7 +122,7 @@ func TestSaveDICOM(t *testing.T) {
 	require.Contains(t, save(corrected), "Corrected by hand.")
 	require.Contains(t, save(corrected), "Person Observer Name")
 	require.NotContains(t, save(File{Format: "dicom-sr", Classes: []int{0}}), "Person Observer Name")
-	require.Contains(t, save(File{Format: "dicom-sr", Classes: []int{0}, Accepted: true}), "Person Observer Name")
+	require.Contains(t, save(File{Format: "dicom-sr", Classes: []int{0}, Person: "Doe^Jane"}), "Person Observer Name")
 	shown := &imageio.Image{W: 2, H: 1, Pix: []uint8{1, 2, 3, 4, 5, 6}}
 	read, err := imageio.Decode("a.dcm", []byte(save(File{Format: "dicom-sc", Classes: []int{0}, Shown: shown})))
 	require.NoError(t, err)

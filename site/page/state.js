@@ -126,6 +126,7 @@ export const initial = {
   scale: 1, // of the photograph, CSS pixels a pixel
   dragging: false, // a file is over the page
   theme: "", // "light", "dark", or "" for the system's
+  mode: "look", // the task whose controls are shown: "look", "review", "study" or "learn"
   language: "en", // of the texts, as in words.js
   // { message, next, kind, of }; kind "note" is no error, "adapter" ends with the GPU's return
   banner: null,
@@ -451,8 +452,8 @@ const handlers = {
       last = result.recurrences,
       shown = what === "figures" ? last : shownRecurrence(result, choices),
       classes = format.whole ? [...result.classes.keys()] : [c],
-      accepted = lineOf(s, s.picture)?.review === "accepted",
-      save = { result, what, class: c, i: shown, made, classes, identity, eye: s.eye, accepted },
+      person = lists.acceptedBy(s.worklist, s.picture),
+      save = { result, what, class: c, i: shown, made, classes, identity, eye: s.eye, person },
       named = (one, ending) =>
         fileOf({ ...save, ...one }, format, stemOf(s.picture, s.image), ending);
     const files = readersOf(result, s.each && !format.once, classes).map((one) => {

@@ -6,7 +6,7 @@ import { YOU } from "../draw/correct.js";
 import { $ } from "../page/dom.js";
 import { t } from "../words/words.js";
 import { title } from "./measurements.js";
-import { lineBy, toReview } from "./worklist.js";
+import { acceptedBy, toReview } from "./worklist.js";
 
 const EVERY = 2000; // ms between two questions
 const MOST = 50; // images in a question
@@ -87,8 +87,8 @@ export class Archive {
     const made = (result) => {
       const { classes, recurrences: i } = result,
         drawn = line.corrections.filter((c) => c.rater === YOU && classes.includes(c.class)),
-        accepted = (list && lineBy(list, line.picture)?.review) === "accepted",
-        about = { result, drawn, identity: true, eye: line.eye ?? "", accepted },
+        person = acceptedBy(list, line.picture),
+        about = { result, drawn, identity: true, eye: line.eye ?? "", person },
         all = { ...about, i, classes: [...classes.keys()] },
         kinds = [...formatsOf(result).map((made) => ({ made })), ...seen];
       return Promise.all(kinds.map((kind) => this.segmenter.save({ ...all, ...kind })));

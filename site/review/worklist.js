@@ -230,6 +230,10 @@ export function sliceLine({ lines }, { blob, slice, turn }, before, worked) {
   );
 }
 
+// acceptedBy is who accepted an image, or "".
+export const acceptedBy = (list, picture) =>
+  list && lineBy(list, picture)?.review === "accepted" ? list.by || "Unnamed^Person" : "";
+
 // byHand says whether a person drew a correction of a line, or has accepted what was filled in
 // between such lines (series.js), and handOf what to say of the line's corrections.
 export const byHand = ({ review }, { filled }) => !filled || review === "accepted";

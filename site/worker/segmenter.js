@@ -438,8 +438,8 @@ export class Segmenter extends EventTarget {
   // identity }).
   async save({ result, made, reader = 0, i, classes = [], drawn = [], identity, ...of }) {
     const own = await this.study?.save(result),
-      { eye, accepted, shown, pdf } = of,
-      said = { eye, accepted, shown, pdf },
+      { eye = "", person = "", shown, pdf } = of,
+      said = { eye, person, shown, pdf },
       message = { type: "save", format: made, reader, i, classes, identity: !!identity, ...said };
     return own ?? (await this.#askDrawn(message, result, drawn)).bytes;
   }

@@ -220,14 +220,11 @@ func openWeights(h *page.Host, m message) error {
 	return err
 }
 
-// saveFile answers "save". Of format "dicom-sr" the message has eye and accepted, of "dicom-sc"
+// saveFile answers "save". Of format "dicom-sr" the message has eye and person, of "dicom-sc"
 // shown, { width, height, rgba }, and of "dicom-pdf", which no list of formats has, the bytes pdf.
 func saveFile(h *page.Host, m message) error {
-	file := page.File{Format: m.text("format"), Reader: max(0, m.number("reader")), I: m.number("i"), Identity: m.Get("identity").Bool(), Accepted: m.Get("accepted").Truthy()}
+	file := page.File{Format: m.text("format"), Reader: max(0, m.number("reader")), I: m.number("i"), Identity: m.Get("identity").Bool(), Eye: m.text("eye"), Person: m.text("person")}
 	file.Classes, file.Drawn = numbersOf(m.Get("classes")), m.drawn()
-	if eye := m.Get("eye"); eye.Truthy() {
-		file.Eye = eye.String()
-	}
 	if shown := (message{m.Get("shown")}); shown.Truthy() {
 		rgba := bytesOf(shown.Get("rgba"))
 		file.Shown = imageio.Convert(&image.NRGBA{Pix: rgba, Stride: 4 * shown.number("width"), Rect: image.Rect(0, 0, shown.number("width"), shown.number("height"))})

@@ -40,12 +40,12 @@ type Drawing struct {
 	Day        time.Time // written into a DICOM SEG
 	Identity   bool      // a file of DICOM copies patient and study from its source
 
-	// Of a DICOM SR: what the structures measure, why not to believe it, and whether a person accepted
-	// it. nil: nobody measured.
-	Figures  *segment.Measurements
-	Doubts   []segment.Doubt
-	Accepted bool
-	Shown    *imageio.Image // of a DICOM Secondary Capture: what a reader saw; nil: Picture with outlines
+	// Of a DICOM SR: what the structures measure, why not to believe it, and the name or code of who
+	// accepted it, if anybody did. nil: nobody measured.
+	Figures *segment.Measurements
+	Doubts  []segment.Doubt
+	Person  string
+	Shown   *imageio.Image // of a DICOM Secondary Capture: what a reader saw; nil: Picture with outlines
 }
 
 // Format is a form of file.

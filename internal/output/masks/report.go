@@ -129,9 +129,13 @@ func (r *reporter) context() []*dicom.Item {
 		item(dicom.Context, "DCM 121013 Device Observer Name", "MrPrism"),
 		item(dicom.Context, "DCM 121015 Device Observer Model Name", r.Model),
 	}
-	if r.d.corrected() || r.d.Accepted {
+	if r.d.corrected() || r.d.Person != "" {
+		name := cmp.Or(r.d.Person, "Unnamed^Person")
+		if !strings.Contains(name, "^") {
+			name += "^" // the form of names since 1993; a code is a family name alone
+		}
 		all = append(all, item(dicom.Context, observer, dicom.Code("DCM 121006 Person")),
-			item(dicom.Context, "DCM 121008 Person Observer Name", dicom.Person("Unnamed^Person")))
+			item(dicom.Context, "DCM 121008 Person Observer Name", dicom.Person(name)))
 	}
 	return all
 }

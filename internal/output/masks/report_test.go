@@ -250,9 +250,9 @@ func TestReportsOfCorrectedMasks(t *testing.T) {
 	const person = "  HAS OBS CONTEXT 121005 121006\n  HAS OBS CONTEXT 121008 Unnamed^Person\n"
 	d := measured(t, true)
 	assert.NotContains(t, treeOf(t, d), person)
-	d.Accepted = true
-	assert.Contains(t, treeOf(t, d), person)
-	d.Accepted, d.Structures[1].Corrected = false, true
+	d.Person = "Doe^Jane"
+	assert.Contains(t, treeOf(t, d), strings.Replace(person, "Unnamed^Person", "Doe^Jane", 1))
+	d.Person, d.Structures[1].Corrected = "", true
 	d.Figures.Structures[1] = segment.Structure{Class: "cup", Area: 40}
 	d.Figures.VerticalRatio = &segment.Ratio{Inner: "cup", Outer: "disc", Value: new(0.7), Trust: d.Figures.Structures[0].Trust}
 	said := treeOf(t, d)
@@ -341,7 +341,7 @@ func TestOthersReadReports(t *testing.T) {
 	said, args, trees, dir := map[string]int{}, []string{"-c", reader}, "", t.TempDir()
 	for n := range 16 {
 		d := measured(t, n&1 == 0)
-		d.Identity, d.Accepted = n&2 > 0, n&8 > 0
+		d.Identity, d.Person = n&2 > 0, strings.Repeat("A", n&8)
 		if n&4 > 0 {
 			d.Figures.Eye.Side = ""
 		}
