@@ -286,6 +286,17 @@ func tab(t *testing.T) (context.Context, func()) {
 // alone has open start a Chromium of its own, for a test that breaks it.
 func alone(*chromedp.ExecAllocator) {}
 
+// address asks for the controls of all tasks, unless the test has a wish.
+func (s *server) address() string {
+	if strings.Contains(s.wishes, "mode=") {
+		return s.URL + s.wishes
+	}
+	if s.wishes == "" {
+		return s.URL + "?mode=all"
+	}
+	return s.URL + s.wishes + "&mode=all"
+}
+
 // open loads the address in a tab of the given size. With extra flags it starts a Chromium.
 func open(t *testing.T, s *server, width, height int, extra ...chromedp.ExecAllocatorOption) *page {
 	t.Helper()
@@ -304,7 +315,7 @@ func open(t *testing.T, s *server, width, height int, extra ...chromedp.ExecAllo
 	p.run(chromedp.EmulateViewport(int64(width), int64(height)),
 		command(emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}), // beside other tabs
 		command(devpage.AddScriptToEvaluateOnNewDocument, devpage.AddScriptToEvaluateOnNewDocumentParams{Source: s.script()}),
-		chromedp.Navigate(s.URL+s.wishes))
+		chromedp.Navigate(s.address()))
 	p.until(`document.readyState === "complete"`)
 	return p
 }

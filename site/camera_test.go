@@ -48,7 +48,7 @@ func TestCamera(t *testing.T) {
 	p.tap(`[data-action=camera]`)
 	p.onStage("IMG_1.jpg")
 	assert.False(t, p.visible("worklist"), "one image is no list")
-	p.tap(`[data-action=camera]`)
+	p.tap(`#panel [data-action=camera]`)
 	p.onStage("IMG_2.jpg")
 	assert.True(t, p.visible("worklist"))
 	p.said("IMG_1.jpg", "done")

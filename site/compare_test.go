@@ -142,7 +142,7 @@ func TestNothingCoversThePhotograph(t *testing.T) {
 		return box.width && ["stage", "second"].some((of) => { const s = document.getElementById(of).getBoundingClientRect();
 			return s.width && box.left < s.right - 1 && box.right > s.left + 1 && box.top < s.bottom - 1 && box.bottom > s.top + 1; });
 	})`
-	small := `[...document.querySelectorAll("button, select, summary, input:not([type=checkbox], [type=radio], [type=file]), .check, .segments span")].filter((e) => e.checkVisibility()).filter((e) => {
+	small := `[...document.querySelectorAll("button:not(.term), select, summary, input:not([type=checkbox], [type=radio], [type=file]), .check, .segments span")].filter((e) => e.checkVisibility()).filter((e) => {
 		const box = e.getBoundingClientRect(); return box.height < 43.5 || e.matches("button") && box.width < 43.5; }).map((e) => e.id || e.textContent.trim() || e.name)`
 	for _, size := range [][2]int64{{1440, 900}, {1024, 768}, {390, 844}, {1080, 1920}} {
 		p.run(chromedp.EmulateViewport(size[0], size[1]))

@@ -30,5 +30,5 @@ func TestCourse(t *testing.T) {
 	// The filter counts; the image on the stage stays.
 	p.do(`(() => { const text = document.getElementById("work-text"); text.value = "b_"; text.dispatchEvent(new Event("input")); })()`)
 	p.until(`document.querySelectorAll("#work-course circle").length === 2`)
-	p.looked("course")
+	p.looked("study-course")
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // found is sampleDone where the model found something.
-const found = sampleDone + ` && document.getElementById("measure-table").checkVisibility()`
+const found = sampleDone + ` && document.getElementById("headline").checkVisibility()`
 
 // nothingOf is sampleDone where the model found no such structure.
 func nothingOf(class string) string {
@@ -34,7 +34,13 @@ func (p *page) dropped(name string) {
 
 func (p *page) text(id string) string {
 	p.t.Helper()
-	return get[string](p, fmt.Sprintf(`document.getElementById(%q).innerText`, id))
+	return get[string](p, fmt.Sprintf(`((element) => element.innerText || element.textContent)(document.getElementById(%q))`, id)) // what is folded has no innerText
+}
+
+// offered tells of what opens at a press, too.
+func (p *page) offered(id string) bool {
+	p.t.Helper()
+	return get[bool](p, fmt.Sprintf(`!document.getElementById(%q).hidden`, id))
 }
 
 func (p *page) visible(id string) bool {
@@ -52,8 +58,8 @@ func TestDoubtedResult(t *testing.T) {
 	p.drawing()
 	p.saving()
 	ratio := func() (size float64, muted bool) {
-		return get[float64](p, `parseFloat(getComputedStyle(document.querySelector("#measure-body td")).fontSize)`),
-			get[bool](p, `getComputedStyle(document.querySelector("#measure-body td")).color === getComputedStyle(document.getElementById("measure-note")).color`)
+		return get[float64](p, `parseFloat(getComputedStyle(document.querySelector(".headline > :last-child")).fontSize)`),
+			get[bool](p, `getComputedStyle(document.querySelector(".headline > :last-child")).color === getComputedStyle(document.getElementById("measure-note")).color`)
 	}
 	p.sample()
 	large, muted := ratio()
@@ -121,7 +127,7 @@ func TestDoubtedResult(t *testing.T) {
 	p.until(`document.getElementById("outlines-why").innerText === "These weights have learned no inner and no outer outline."`)
 	assert.Equal(t, "Check These weights cannot tell whether a picture is of their kind.", strings.Join(strings.Fields(p.text("trust")), " "))
 	assert.Contains(t, p.text("measure-body"), "experts' range")
-	assert.Contains(t, p.text("measurements"), "No interval of brain: These weights have learned no interval.")
+	assert.Contains(t, p.text("measure-note"), "No interval of brain: These weights have learned no interval.")
 	assert.Equal(t, []int{0}, get[[]int](p, `drawn`))
 
 	assert.Equal(t, `[true,["unfamiliar","blurred"],1.75,0.9,"This picture is unlike those that the model has learned from."]`, get[string](p, `(async () => {
@@ -169,7 +175,7 @@ func TestNothingFound(t *testing.T) {
 		assert.Equal(t, "No "+class+" was found in this picture. If you see one, place the region around it. Or choose another model. Place the region by hand",
 			get[string](p, `document.getElementById("doubt").innerText.replace(/\s+/g, " ")`))
 		assert.Equal(t, "Done in 1.2 seconds. No "+class+" was found in this picture. Place the region by hand, or choose another model.", p.text("status"))
-		for _, id := range []string{"measure-table", "measure-note", "show", "experts", "advanced", "placing", "banner"} {
+		for _, id := range []string{"headline", "measure-table", "measure-note", "show", "experts", "advanced", "placing", "banner"} {
 			assert.False(t, p.visible(id), id)
 		}
 		assert.Empty(t, get[[]int](p, `drawn`))

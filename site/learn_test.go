@@ -189,7 +189,7 @@ func TestLearnsFromAFolder(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "dataset.json"), wide, 0o644))
 	_, files := shippedModel(t, "fundus")
 	s := serve(t, built(t, map[string][]byte{"sw.js": noKeeper}), files)
-	s.wishes, s.patience = "?device=processor&steps=4", 3*deadline
+	s.wishes, s.patience = "?device=processor&steps=4", 6*deadline
 	p := open(t, s, 1200, 900)
 	p.ready()
 	press := func(name string) {

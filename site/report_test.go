@@ -158,7 +158,7 @@ func TestReportOfCorrections(t *testing.T) {
 	p := correcting(t, "marks", 1440, 900)
 	x, y, k := p.middle()
 	p.drag([2]float64{x, y}, [2]float64{x + 1.4*0.25*369*k, y})
-	p.until(`document.getElementById("measure-body").innerText.includes("by hand")`)
+	p.until(`document.getElementById("measure-body").textContent.includes("by hand")`)
 	p.load("bob", "patient-7-bob.png", []byte("bob"))
 	p.until(`document.querySelectorAll("#mark-list li").length === 1 && ` + sampleDone)
 	p.do(`document.querySelectorAll("input[name=rater]").forEach((box) => box.checked || box.click())`)

@@ -346,7 +346,7 @@ func TestSavedCorrections(t *testing.T) {
 	p.tool("eraser")
 	box := get[[]float64](p, `(() => { const box = document.getElementById("stage").getBoundingClientRect(); return [box.left + box.width / 2, box.top + box.height / 2]; })()`)
 	p.drag([2]float64{box[0] - 60, box[1]}, [2]float64{box[0] + 60, box[1] + 40})
-	p.until(`document.getElementById("correct-line").textContent.includes("disc") && document.getElementById("measure-body").innerText.includes("by hand")`)
+	p.until(`document.getElementById("correct-line").textContent.includes("disc") && document.getElementById("measure-body").textContent.includes("by hand")`)
 	p.click("save-json")
 	wanted := get[int](p, `blobs[saved["CT_small_corrected.json"]].text().then((text) => JSON.parse(text).corrected_by_hand[0].area)`)
 

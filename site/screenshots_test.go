@@ -128,7 +128,9 @@ func TestPictureOfTheReadme(t *testing.T) {
 	}
 	require.NoError(t, os.MkdirAll(folder, 0o755))
 	_, files := shippedModel(t, "fundus")
-	p := open(t, real(t, files), 1200, 760)
+	s := real(t, files)
+	s.wishes += "&mode=look"
+	p := open(t, s, 1200, 760)
 	p.ready()
 	paths := []string{filepath.Join(t.TempDir(), "sample.jpg")}
 	require.NoError(t, os.WriteFile(paths[0], readBuilt(t, "sample.jpg"), 0o644))

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// looked writes what people see of a state in three sizes to MRPRISM_SCREENSHOTS, and runs axe over
+// looked writes what people see of a state in four sizes to MRPRISM_SCREENSHOTS, and runs axe over
 // it, if MRPRISM_AXE names it.
 func (p *page) looked(state string) {
 	p.t.Helper()
@@ -24,13 +24,14 @@ func (p *page) looked(state string) {
 	if folder == "" {
 		return
 	}
+	require.NoError(p.t, os.MkdirAll(folder, 0o755))
 	axe, _ := os.ReadFile(os.Getenv("MRPRISM_AXE"))
-	for name, size := range map[string][2]int64{"laptop": {1366, 768}, "phone": {390, 844}, "kiosk": {1080, 1920}} {
+	for name, size := range map[string][2]int64{"1440": {1440, 900}, "1024": {1024, 768}, "390": {390, 844}, "kiosk": {1080, 1920}} {
 		p.run(chromedp.EmulateViewport(size[0], size[1]))
 		for _, theme := range []string{"light", "dark"} {
 			p.run(command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}}))
 			p.still()
-			p.shot(filepath.Join(folder, "study-"+state+"-"+name+"-"+theme+".png"))
+			p.shot(filepath.Join(folder, state+"-"+name+"-"+theme+".png"))
 			if axe != nil {
 				assert.Empty(p.t, get[[]string](p, string(axe)+`; axe.run({ exclude: [["#language"]] }, { resultTypes: ["violations"] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 160)).join(" | ")))`), "%s, %s, %s", state, name, theme)
 			}
@@ -99,7 +100,7 @@ func TestReadingStudy(t *testing.T) {
 	p.press("a", false)
 	p.click("study-make")
 	p.until(`document.getElementById("ask")?.open`)
-	p.looked("plan")
+	p.looked("study-plan")
 	assert.Equal(t, "disc, cup", get[string](p, `document.querySelector("#ask [name=structures]").value`), "those of the model")
 	p.fill(map[string]string{"name": "Two discs", "order": "fixed", "questions": "Glaucoma: 1 no | 2 yes\\nSure: 0 to 9"})
 	study := p.savedAs(".mrprism")
@@ -131,7 +132,7 @@ func TestReadingStudy(t *testing.T) {
 	grader.saving()
 	grader.drop("study.mrprism", study)
 	grader.until(`document.getElementById("ask")?.open`)
-	grader.looked("begin")
+	grader.looked("study-begin")
 	grader.fill(map[string]string{"by": " EM ", "keep": "yes"})
 	grader.read("#1", "0 of 4 read")
 	for _, id := range []string{"measurements", "experts", "region", "save", "model", "compare-open", "work-zip", "work-sort", "study-make"} {
@@ -141,7 +142,7 @@ func TestReadingStudy(t *testing.T) {
 	grader.press(" ", false)
 	grader.said("#1", "drawn")
 	grader.until(`document.getElementById("correct-line").textContent.includes("disc")`)
-	grader.looked("reading")
+	grader.looked("study-reading")
 	grader.press("a", false)
 	grader.until(`document.getElementById("banner-message").textContent === "“Glaucoma” is not answered."`)
 	grader.answer("2 yes", "7")
@@ -155,7 +156,7 @@ func TestReadingStudy(t *testing.T) {
 	assert.Equal(t, "reading-reason", get[string](grader, `document.activeElement.id`))
 	grader.do(`(() => { const reason = document.getElementById("reading-reason"); reason.value = "blurred"; reason.onchange(); const comment = document.getElementById("work-comment"); comment.value = "Motion"; comment.oninput(); })()`)
 	grader.said("#2", "cannot be graded")
-	grader.looked("refused")
+	grader.looked("study-refused")
 	grader.click("reading-done")
 	grader.read("#3", "2 of 4 read")
 	grader.click("reading-save")
@@ -226,7 +227,7 @@ func TestReadingStudy(t *testing.T) {
 		<-questions
 	}
 	again.until(`document.getElementById("banner-message").textContent === "All 4 images are read."`)
-	again.looked("all-read")
+	again.looked("study-all-read")
 	sent, back := unpacked(t, again.sessionOf())
 	assert.Equal(t, session["study"], back["study"])
 	assert.Equal(t, "EM", back["grader"])

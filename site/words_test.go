@@ -271,7 +271,7 @@ func TestLanguages(t *testing.T) {
 	assert.Equal(t, "de", lang())
 	assert.Equal(t, zoom, p.text("zoom"), "the view stays")
 	assert.Equal(t, "EN", p.text("language"))
-	assert.Regexp(t, `^Exkavation/Papille, vertikal\s*0,52`, p.text("measure-body"), "numbers as Germans write them")
+	assert.Regexp(t, `^Exkavation/Papille, vertikal\s*0,52`, p.text("headline"), "numbers as Germans write them")
 	assert.Contains(t, p.text("legend"), "Papille, Konsens")
 	assert.Contains(t, get[string](p, `document.querySelector("#tools [id=zoom-in]").ariaLabel`), "Vergrößern")
 	p.saving()

@@ -23,6 +23,21 @@ export function svg(tag, attributes, ...children) {
 export const button = (text, onclick, className = "grow") =>
   element("button", { type: "button", className, onclick }, text);
 
+// term is a text that explains itself where it is pressed.
+export const term = (text, meaning) =>
+  element(
+    "button",
+    {
+      type: "button",
+      className: "term",
+      popoverTargetElement: $("meaning"),
+      onclick: () => {
+        $("meaning").textContent = meaning;
+      },
+    },
+    text,
+  );
+
 // field is a control with a label before it.
 export const field = (text, control) =>
   element("label", { className: "field" }, element("span", {}, text), control);

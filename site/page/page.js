@@ -498,6 +498,7 @@ $("session-kept").onclick = ({ target }) => {
 async function learnFrom(files = null) {
   const wish = (name) => new URLSearchParams(location.search).get(name) ?? "";
   try {
+    if (state.mode !== "all") task("learn");
     const { showLearning } = await wanted("learn.js"),
       { name: model, title } =
         state.models.find(({ name, own }) => name === state.model && !own) ?? state.models[0];
@@ -521,12 +522,26 @@ async function bringTogether(files = []) {
   try {
     await Promise.all([learn(language, "sessions"), learn(language, "together")]);
     const { bring } = await wanted("together.js", "learn.js", "session.js", "shapes.js", "zip.js");
+    if (!["all", "study"].includes(state.mode)) task("learn");
     bring(files, { by: state.worklist?.by ?? "", download, learn: learnFrom, told });
   } catch (error) {
     fail(error);
   }
 }
-$("together-open").onclick = () => bringTogether();
+$("together-open").onclick = $("teach-together").onclick = () => bringTogether();
+
+// A task shows its controls.
+const task = (mode) => send({ type: "set", mode });
+for (const input of all("input[name=mode]")) input.onchange = () => task(input.value);
+$("onward").onclick = () => task("review");
+const wished = new URLSearchParams(location.search).get("mode");
+if (wished) task(wished);
+
+$("tour").hidden = remembered("tour") === "seen";
+$("tour").onclick = () => {
+  openSample();
+  wanted("tour.js").then(({ tour }) => tour(() => task("look")), fail);
+};
 async function openSample() {
   send({ type: "opening" });
   const { openings } = state,

@@ -38,6 +38,7 @@ const STAYS =
 const parts = [
   [drawLanguage, "language"],
   [drawTheme, "theme"],
+  [drawMode, "mode"],
   [drawDevice, "device", "stopped"],
   [drawModels, "models", "listed", "visited"],
   [drawWorklist, "worklist", "job", "result", "waiting"],
@@ -108,6 +109,12 @@ function drawLanguage({ language }) {
 
 function drawTheme({ theme }) {
   if (theme) document.documentElement.dataset.theme = theme;
+}
+
+function drawMode({ mode }) {
+  $("app").dataset.mode = mode;
+  for (const input of all("input[name=mode]")) input.checked = input.value === mode;
+  $("panel").scrollTop = 0;
 }
 
 function drawDevice({ device, stopped, hadGPU }) {

@@ -6,7 +6,7 @@
 // have low and high null.
 import { clinicalNotes, clinicalRows, eyeRemarks, eyeText } from "./clinical.js";
 import { css, structure as colour } from "../draw/colours.js";
-import { $, element, headRow, row as rowOf } from "../page/dom.js";
+import { $, element, headRow, row as rowOf, term } from "../page/dom.js";
 import { trustIn } from "./figures.js";
 import { clock, rimPlot } from "./rim.js";
 import { bare, discDiameter, lengths, rounded } from "./scale.js";
@@ -58,10 +58,11 @@ export const expertsRange = (result, text) => [
   text,
 ];
 
-// figureNotes say what the ranges of figures mean, which are missing, and what a correction changes.
-export const figureNotes = (result, meanings, doubted) => [
+// figureNotes say what the ranges of figures mean, if nothing beside them explains it, which are
+// missing, and what a correction changes.
+export const figureNotes = (result, meanings, doubted, explains = true) => [
   ...certificate(result),
-  ...[...meanings].map(([name, meaning]) => `${title(name)}: ${meaning}.`),
+  ...(explains ? [...meanings].map(([name, meaning]) => `${title(name)}: ${meaning}.`) : []),
   ...withheld(result),
   ...(doubted && meanings.size > 1
     ? [t("It need not hold where the model doubts its result.")]
@@ -168,9 +169,9 @@ function qualityOf({ quality }, { reason }) {
   return [element("p", { className: quality.gradable ? "quiet" : "remark" }, text)];
 }
 
-// trustRow says, below the main figure, how far to trust it, how near doubt is to its threshold,
-// and which structures have another verdict. It is empty if a person drew all of it.
-function trustRow(result) {
+// trustOf says how far to trust the main figure, how near doubt is to its threshold, and which
+// structures have another verdict. It is empty if a person drew all of it.
+function trustOf(result) {
   const main = trustIn(result);
   if (!main) return [];
   const others = result.measurements.structures.filter(
@@ -194,27 +195,9 @@ function trustRow(result) {
             }),
           ),
         ];
-  return [
-    element(
-      "tr",
-      { id: "trust", className: "range" },
-      element(
-        "td",
-        { colSpan: 3 },
-        verdict(main, result),
-        ...bar,
-        ...qualityOf(result, main),
-        ...others.map((s) =>
-          element(
-            "p",
-            { className: "quiet" },
-            `${title(s.class)}: `,
-            verdict(s.trust, result, "span"),
-          ),
-        ),
-      ),
-    ),
-  ];
+  const other = ({ class: name, trust }) =>
+    element("p", { className: "quiet" }, `${title(name)}: `, verdict(trust, result, "span"));
+  return [verdict(main, result), ...bar, ...qualityOf(result, main), ...others.map(other)];
 }
 
 // showMeasurements shows the figures of a result, in mm by a scale (scale.js) or without.
@@ -226,8 +209,8 @@ export function showMeasurements(result, scale) {
   $("doubt-hint").textContent = result.found
     ? t("Its outline and figures may be wrong. Check that the model is for pictures of this kind.")
     : t("If you see one, place the region around it. Or choose another model.");
-  $("measure-table").hidden = $("measure-note").hidden = !result.found;
-  $("measure-table").classList.toggle("doubted", why !== null);
+  for (const id of ["headline", "measure-table", "measure-note"]) $(id).hidden = !result.found;
+  for (const id of ["headline", "measure-table"]) $(id).classList.toggle("doubted", why !== null);
   $("measure-more").hidden = !result.found;
   if (!result.found) return;
   fillTable(result, why !== null, scale);
@@ -235,20 +218,20 @@ export function showMeasurements(result, scale) {
 }
 
 function fillTable(result, doubted, scale) {
-  const { structures, verticalRatio } = result.measurements,
+  const { structures } = result.measurements,
     body = [],
     meanings = new Map();
   const area = (pixels) => (scale ? rounded(pixels * scale.mm[0] * scale.mm[1]) : whole(pixels));
-  const add = (cells, figure, format, className) => {
+  const add = (cells, figure, format) => {
     // a figure, and its ranges below it
-    body.push(row(cells, className));
+    body.push(row(cells));
     for (const [name, meaning, range] of ranges(result, figure, format)) {
       meanings.set(name, meaning);
       body.push(
         row(
           [
-            cell("th", name, { scope: "row", title: `${title(name)}: ${meaning}` }),
-            cell("td", range, { colSpan: cells.length === 2 ? 2 : 1 }),
+            element("th", { scope: "row" }, term(name, `${title(name)}: ${meaning}.`)),
+            cell("td", range),
             ...cells.slice(2).map(() => cell("td", "")),
           ],
           "range",
@@ -256,27 +239,6 @@ function fillTable(result, doubted, scale) {
       );
     }
   };
-  if (verticalRatio) {
-    const { inner, outer, value } = verticalRatio;
-    add(
-      [
-        cell(
-          "th",
-          `${title(inner)}/${t(outer)}, ${t("vertical")}${verticalRatio.corrected ? byHand() : ""}`,
-          { scope: "row" },
-        ),
-        cell(
-          "td",
-          value === null ? t("no {structure} found", { structure: t(inner) }) : ratio(value),
-          { colSpan: 2 },
-        ),
-      ],
-      value === null ? {} : verticalRatio,
-      ratio,
-      "headline",
-    );
-    body.push(...trustRow(result));
-  }
   for (const [c, s] of structures.entries()) {
     const swatch = element("i", { className: "swatch" });
     swatch.style.background = css(colour(c));
@@ -303,12 +265,12 @@ function fillTable(result, doubted, scale) {
         ),
       );
   }
-  if (!verticalRatio) body.push(...trustRow(result));
+  fillHeadline(result, area, scale, meanings);
   fillHead("measure-head", "Structure", scale ? "Area, mm²" : "Area, px", "% of image");
   $("measure-body").replaceChildren(...body);
   const empty = structures.filter((s) => s.area === 0).map((s) => t(s.class)),
     notes = [t("Consensus, Rec{n}.", { n: result.recurrences })];
-  notes.push(...figureNotes(result, meanings, doubted));
+  notes.push(...figureNotes(result, meanings, doubted, false));
   const eye = eyeText(result.measurements.eye);
   if (eye) notes.push(`${title(eye)}.`);
   const against = [...alone(result), ...eyeRemarks(result)];
@@ -317,6 +279,40 @@ function fillTable(result, doubted, scale) {
   if (empty.length)
     notes.push(t("Nothing was found of: {structures}.", { structures: empty.join(", ") }));
   $("measure-note").textContent = notes.join(" ");
+}
+
+// fillHeadline shows the main figure, large, with its ranges and how far to trust it: the ratio, or
+// the area of the first structure.
+function fillHeadline(result, area, scale, meanings) {
+  const {
+      structures: [first],
+      verticalRatio,
+    } = result.measurements,
+    { inner, outer, value } = verticalRatio ?? {},
+    figure = verticalRatio ?? first,
+    format = verticalRatio ? ratio : area,
+    name = verticalRatio ? `${title(inner)}/${t(outer)}, ${t("vertical")}` : title(first.class),
+    none = value === null,
+    unit = scale ? "mm²" : "px",
+    text = none
+      ? t("no {structure} found", { structure: t(inner) })
+      : verticalRatio
+        ? ratio(value)
+        : `${area(first.area)} ${unit}`,
+    list = none ? [] : ranges(result, figure, format);
+  for (const [name, meaning] of list) meanings.set(name, meaning);
+  $("headline").replaceChildren(
+    element(
+      "div",
+      { className: "headline" },
+      element("span", {}, name + (figure.corrected ? byHand() : "")),
+      element("span", { className: none ? "none" : "" }, text),
+    ),
+    element("div", { id: "trust" }, ...trustOf(result)),
+    ...list.map(([name, meaning, range]) =>
+      element("p", { className: "range" }, term(name, `${title(name)}: ${meaning}.`), ` ${range}`),
+    ),
+  );
 }
 
 // fillMore fills the part that can be unfolded: the horizontal ratio, heights, widths and pieces,
