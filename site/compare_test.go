@@ -75,7 +75,7 @@ func TestComparison(t *testing.T) {
 	p.until(`document.getElementById("file-line").textContent.includes("visit1.jpg") && ` + sampleDone)
 	p.second("visit2_high.jpg", photo)
 	p.until(compareDone + ` && document.getElementById("comparison-note").innerText.includes("This is beyond the 0.14 by which two photographs of one eye differ (95 of 100 of 183 pairs).")`)
-	assert.Equal(t, "Cup/disc, vertical|0.52|0.75|+0.23 views ±0.06", p.line("Cup/disc, vertical"))
+	assert.Equal(t, "Cup/disc, vertical|0.52|0.75|+0.23 views ±0.06\none eye ±0.14", p.line("Cup/disc, vertical"))
 
 	// Of a right and a left eye the difference is remarked.
 	p.drop("a_OD.jpg", photo)

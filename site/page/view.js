@@ -111,10 +111,10 @@ function drawTheme({ theme }) {
   if (theme) document.documentElement.dataset.theme = theme;
 }
 
-function drawMode({ mode }) {
+function drawMode({ mode }, before) {
   $("app").dataset.mode = mode;
   for (const input of all("input[name=mode]")) input.checked = input.value === mode;
-  $("panel").scrollTop = 0;
+  if (before.mode) $("panel").scrollTop = 0; // not for another language
 }
 
 function drawDevice({ device, stopped, hadGPU }) {

@@ -125,6 +125,13 @@ export const toRepeat = (s) =>
 // and PAIRS how many there were: HYGD, one camera (model/DECISIONS.md).
 export const AGAIN = 0.14,
   PAIRS = 183;
+// ONE_EYE is the same of other figures; sizes are shares of the first one's.
+const ONE_EYE = {
+  verticalRatio: AGAIN,
+  horizontalRatio: 0.12,
+  disc: { area: 0.21, height: 0.09, width: 0.1 },
+  cup: { area: 0.7, height: 0.35, width: 0.28 },
+};
 
 // limitOf is how far a figure of two results lies apart in 95 of 100 pairs of views (ISO 5725-6);
 // null: nobody knows. of picks a deviation from segment.Repeats, and scales are those of the
@@ -184,10 +191,15 @@ export const pairGone = (s) => changed(s, { result: null, views: {} });
 // differences are the rows of the table, each { name, of, unit, values: [first, second] }. name
 // and of are a figure and its structure, unit is "ratio", "area" or "length", and values are in
 // pixels, or in mm by the scales, [first, second], if both have one. limit is how far views of the
-// two differ (limitOf), by repeats, [first, second]. A value may be null.
+// two differ (limitOf), by repeats, [first, second], and again how far photographs of one eye do. A
+// value may be null.
 export function differences(first, second, scales, repeats = [null, null]) {
   const both = [first, second],
     mm = scales.every(Boolean),
+    [side, other] = both.map(({ measurements: { eye } }) => eye?.side),
+    oneEye =
+      first.measurements.verticalRatio?.inner === "cup" && (!side || !other || side === other),
+    known = oneEye ? ONE_EYE : {},
     ratios = [
       ["verticalRatio", "vertical"],
       ["horizontalRatio", "horizontal"],
@@ -207,6 +219,7 @@ export function differences(first, second, scales, repeats = [null, null]) {
       unit: "ratio",
       values: both.map(({ measurements }) => measurements[key]?.value ?? null),
       limit: limitOf(repeats, (of) => of[key], [1, 1]),
+      again: known[key] ?? null,
     })),
     ...first.measurements.structures.flatMap(({ class: c }, at) =>
       ["area", "height", "width"].map((name) => ({
@@ -219,6 +232,7 @@ export function differences(first, second, scales, repeats = [null, null]) {
           ({ structures }) => structures[at][name],
           both.map((_, i) => unitOf(i, name)),
         ),
+        again: known[c] ? known[c][name] * sized(first, 0, c, name) : null,
       })),
     ),
   ];

@@ -1,6 +1,7 @@
 // Draws the second photograph and the table of differences. It sends no events.
 import { fellowNotes } from "./clinical.js";
 import {
+  PAIRS,
   canSwap,
   changeOf,
   differences,
@@ -11,7 +12,7 @@ import {
   wantedViews,
 } from "./compare.js";
 import { paint } from "../draw/colours.js";
-import { $, element, headRow, row } from "../page/dom.js";
+import { $, element, headRow, row, term } from "../page/dom.js";
 import { looked } from "../draw/look.js";
 import { figuresOf } from "../draw/masks.js";
 import { title, whyDoubted } from "./measurements.js";
@@ -122,12 +123,16 @@ function drawTable(s) {
     scales = both.map(([one, known]) => scaleOf(one.measurements, known)),
     repeats = both.map(([, , repeats]) => repeats),
     all = differences(...results, scales, repeats),
-    mm = scales.every(Boolean);
+    mm = scales.every(Boolean),
+    oneEye = t(
+      "Two photographs of one eye differ by no more in 95 of 100 of {n} pairs (HYGD, one camera).",
+      { n: PAIRS },
+    );
   $("comparison-head").replaceChildren(
     headRow(["Figure", "First", "Second", "Difference"].map((text) => t(text))),
   );
   $("comparison-body").replaceChildren(
-    ...all.map(({ name, of, unit, values, limit }) => {
+    ...all.map(({ name, of, unit, values, limit, again }) => {
       const [a, b] = values,
         text = formatOf(unit, mm),
         there = a !== null && b !== null;
@@ -151,6 +156,11 @@ function drawTable(s) {
             ...(limit === null
               ? []
               : [element("small", {}, t("views ±{limit}", { limit: text(limit) }))]),
+            ...(again === null || limit === null || !there
+              ? []
+              : [
+                  element("small", {}, term(t("one eye ±{limit}", { limit: text(again) }), oneEye)),
+                ]),
           ],
         ],
         1,

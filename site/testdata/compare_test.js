@@ -144,6 +144,13 @@ export const tests = {
       mm = { mm: [0.1, 0.2] };
     equal(limits(...two, [null, null], [repeats, four]).slice(0, 3), ["0.098", "83.156", "8.316"]);
     equal(limits(...two, [mm, mm], [repeats, repeats]).slice(1, 3), ["1.663", "1.663"], "mm");
+    const again = (...args) => differences(...args).map(({ again }) => again?.toFixed(3));
+    equal(
+      again(...two, [null, null]),
+      ["0.140", "420.000", "18.000", "10.000", "350.000", "17.500", "7.000"],
+      "photographs of one eye",
+    );
+    equal(again(...two, [mm, mm])[1], "8.400", "in mm²");
     equal(
       limits(...two, [null, null], [repeats, { message: "too few" }])[0],
       null,
