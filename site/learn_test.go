@@ -220,7 +220,9 @@ func TestLearnsFromAFolder(t *testing.T) {
 	p.ready()
 	says(`Paused`)
 	press("Go on")
-	says(`Run 6 of 6: Step`)
+	for run := 2; run < 7; run++ { // one wait has ten minutes
+		says(fmt.Sprintf(`Run [%d-6] of 6: Step`, run))
+	}
 	sees(`An image that it does not learn from, after step \d`)
 	says(`Soft Dice 0\.\d+ before and 0\.\d+ after, on 12 images, each by a run that had not seen it\. Dice of each person.s own outline: [+−-]0\.\d+\. The new model is[^]*` + knows)
 	if shots := os.Getenv("MRPRISM_SCREENSHOTS"); shots != "" {
