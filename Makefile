@@ -60,7 +60,7 @@ npm: ## the package for other people's pages and Node, build/mrprism-VERSION.tgz
 size: ## the page's download sizes; fails above 5.39 MB of programs (gzip), 7 MB a model or 12.79 MB before the first result
 
 states: site ## pictures of the page's states at four sizes, light and dark, in build/states
-	MRPRISM_SCREENSHOTS=$(CURDIR)/build/states go test ./site -count 1 -timeout $(TIMEOUT) -run 'TestCalmPage|TestTour|TestStudy|TestCourse|TestScreenshots$$'
+	MRPRISM_SCREENSHOTS=$(CURDIR)/build/states go test ./site -count 1 -timeout $(TIMEOUT) -run 'TestCalmPage|TestTour|TestReadingStudy$$|TestCourse$$|TestScreenshots$$|TestAxeOf'
 
 PREFIX ?= /usr/local
 BUILT ?= build
