@@ -11,7 +11,8 @@ import (
 // sections are the visible ones of the panel, by ID or label.
 const sections = `[...document.querySelectorAll("#panel section")].filter((section) => section.checkVisibility()).map(({ id, className, ariaLabel, firstElementChild }) => id || className || ariaLabel || firstElementChild.id)`
 
-// type is what text on the page is set in, but in drawings: the sizes, and the weights.
+// typed are the sizes and weights of text that are none of the five and the two. Drawings have
+// their own.
 const typed = `(() => {
 	const sizes = new Set(), weights = new Set();
 	for (const element of document.querySelectorAll("body *:not(svg *, option, script, noscript)")) {
@@ -19,7 +20,7 @@ const typed = `(() => {
 		const { fontSize, fontWeight } = getComputedStyle(element);
 		sizes.add(fontSize), weights.add(fontWeight);
 	}
-	return [[...sizes].filter((size) => !["12.5px", "14px", "16px", "20px", "44px", "15px", "17px", "19px", "24px", "56px"].includes(size)), [...weights].filter((weight) => weight !== "400" && weight !== "600")].flat();
+	return [[...sizes].filter((size) => !["12.5px", "14px", "16px", "20px", "44px"].includes(size)), [...weights].filter((weight) => weight !== "400" && weight !== "600")].flat();
 })()`
 
 // A page of one task has its controls alone, offers each thing once, and has five sizes of text in

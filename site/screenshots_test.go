@@ -96,7 +96,9 @@ func TestScreenshotsOfAPhotograph(t *testing.T) {
 	require.NoError(t, err)
 	name := cmp.Or(os.Getenv("MRPRISM_MODEL"), "fundus")
 	_, files := shippedModel(t, name)
-	p := open(t, real(t, files), 1440, 900)
+	s := real(t, files)
+	s.wishes = "?mode=look"
+	p := open(t, s, 1440, 900)
 	p.ready()
 	p.do(`(document.getElementById("model").value = "` + name + `", document.getElementById("model").dispatchEvent(new Event("change")))`)
 	p.drop(filepath.Base(file), photograph)
@@ -129,7 +131,7 @@ func TestPictureOfTheReadme(t *testing.T) {
 	require.NoError(t, os.MkdirAll(folder, 0o755))
 	_, files := shippedModel(t, "fundus")
 	s := real(t, files)
-	s.wishes += "&mode=look"
+	s.wishes = "?mode=look"
 	p := open(t, s, 1200, 760)
 	p.ready()
 	paths := []string{filepath.Join(t.TempDir(), "sample.jpg")}

@@ -37,8 +37,8 @@ import (
 	"mrprism/weights/disk"
 )
 
-// Limits on what a first visit downloads, bytes after gzip, which browsers without brotli get.
-// Brotli takes a quarter less, but its size moves by 1 % where one function moves. Weights do not compress.
+// Limits on what a first visit downloads, bytes after gzip; weights do not compress. Browsers with
+// brotli download a quarter less, but brotli's size jumps by 1 % when one function moves.
 const (
 	programLimit  = 5_385_000
 	decoderLimit  = 280_000    // of JPEG 2000, HTJ2K and JPEG-LS in all

@@ -161,17 +161,18 @@ function getArchive() {
     send({ type: "set" });
   }, fail);
 }
-// seenFor resolves to what the archive gets of a state beside masks and figures: what is on the
-// stage, once it stands, and the report.
+// seenFor resolves to what the archive gets of a state beside masks and figures: the report, and
+// the stage, once all of it is drawn. It rejects if the stage has another result by then.
 async function seenFor(s) {
   const ticked = (what) => $(`archive-${what}`).checked,
     seen = [];
   if (ticked("report")) seen.push({ made: "dicom-pdf", pdf: await reportPDF(s, reportWishes()) });
-  while (ticked("capture") && !standing(state))
+  if (!ticked("capture")) return seen;
+  while (state.result === s.result && !standing(state))
     await new Promise((resolve) => setTimeout(resolve, 50));
-  if (ticked("capture") && state.result === s.result)
-    seen.push({ made: "dicom-sc", shown: overlayPixels(state) });
-  return seen;
+  if (state.result !== s.result)
+    throw new Error("The photograph left the stage before its picture was made. Send it again.");
+  return [...seen, { made: "dicom-sc", shown: overlayPixels(state) }];
 }
 // allSlices gets the module of series, and makes the list that of one.
 let series = null;
