@@ -11,7 +11,12 @@ import (
 // x at its taps. The right factor is the weights.
 func conv2dForwardFast(p *Params, a []gpu.Array32, split gpu.Split) {
 	p.eachPhase(func(p *Params) {
-		p.multiply(a, split, false, func(b convBlock, sums []float32, stride int) { p.finish(b, sums, stride, a) })
+		finish := func(b convBlock, sums []float32, stride int) { p.finish(b, sums, stride, a) }
+		if p.suitsWinograd() {
+			p.multiplyTiles(a, split, finish)
+		} else {
+			p.multiply(a, split, false, finish)
+		}
 	})
 }
 

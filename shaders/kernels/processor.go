@@ -12,15 +12,16 @@ import (
 
 // Room is memory for one piece of a dispatch. The next piece uses it again.
 type Room struct {
-	Rows, Sums []float32
-	Bytes      []byte
-	Integers   []int32
-	Matrix     vector.Matrix
-	Wrapped    vector.Matrix // a matrix on memory of somebody else
-	Columns    [3][vector.MaxColumns]float32
-	Words      vector.Bytes
-	Lines      vector.Lines
-	Finish     vector.Sums
+	Rows, Sums     []float32
+	Seen, Products []float32
+	Bytes          []byte
+	Integers       []int32
+	Matrix         vector.Matrix
+	Wrapped        vector.Matrix // a matrix on memory of somebody else
+	Columns        [3][vector.MaxColumns]float32
+	Words          vector.Bytes
+	Lines          vector.Lines
+	Finish         vector.Sums
 }
 
 var rooms = sync.Pool{New: func() any { return new(Room) }}

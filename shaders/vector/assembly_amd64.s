@@ -470,6 +470,348 @@ DATA softmax_c5<>+56(SB)/4, $0x3aae0473
 DATA softmax_c5<>+60(SB)/4, $0x3aae0473
 GLOBL softmax_c5<>(SB), RODATA|NOPTR, $64
 
+DATA winograd0_a<>+0(SB)/4, $0x3f400000
+DATA winograd0_a<>+4(SB)/4, $0x3f400000
+DATA winograd0_a<>+8(SB)/4, $0x3f400000
+DATA winograd0_a<>+12(SB)/4, $0x3f400000
+DATA winograd0_a<>+16(SB)/4, $0x3f400000
+DATA winograd0_a<>+20(SB)/4, $0x3f400000
+DATA winograd0_a<>+24(SB)/4, $0x3f400000
+DATA winograd0_a<>+28(SB)/4, $0x3f400000
+DATA winograd0_a<>+32(SB)/4, $0x3f400000
+DATA winograd0_a<>+36(SB)/4, $0x3f400000
+DATA winograd0_a<>+40(SB)/4, $0x3f400000
+DATA winograd0_a<>+44(SB)/4, $0x3f400000
+DATA winograd0_a<>+48(SB)/4, $0x3f400000
+DATA winograd0_a<>+52(SB)/4, $0x3f400000
+DATA winograd0_a<>+56(SB)/4, $0x3f400000
+DATA winograd0_a<>+60(SB)/4, $0x3f400000
+GLOBL winograd0_a<>(SB), RODATA|NOPTR, $64
+
+DATA winograd0_aa<>+0(SB)/4, $0x3f100000
+DATA winograd0_aa<>+4(SB)/4, $0x3f100000
+DATA winograd0_aa<>+8(SB)/4, $0x3f100000
+DATA winograd0_aa<>+12(SB)/4, $0x3f100000
+DATA winograd0_aa<>+16(SB)/4, $0x3f100000
+DATA winograd0_aa<>+20(SB)/4, $0x3f100000
+DATA winograd0_aa<>+24(SB)/4, $0x3f100000
+DATA winograd0_aa<>+28(SB)/4, $0x3f100000
+DATA winograd0_aa<>+32(SB)/4, $0x3f100000
+DATA winograd0_aa<>+36(SB)/4, $0x3f100000
+DATA winograd0_aa<>+40(SB)/4, $0x3f100000
+DATA winograd0_aa<>+44(SB)/4, $0x3f100000
+DATA winograd0_aa<>+48(SB)/4, $0x3f100000
+DATA winograd0_aa<>+52(SB)/4, $0x3f100000
+DATA winograd0_aa<>+56(SB)/4, $0x3f100000
+DATA winograd0_aa<>+60(SB)/4, $0x3f100000
+GLOBL winograd0_aa<>(SB), RODATA|NOPTR, $64
+
+DATA winograd0_b<>+0(SB)/4, $0x3fc00000
+DATA winograd0_b<>+4(SB)/4, $0x3fc00000
+DATA winograd0_b<>+8(SB)/4, $0x3fc00000
+DATA winograd0_b<>+12(SB)/4, $0x3fc00000
+DATA winograd0_b<>+16(SB)/4, $0x3fc00000
+DATA winograd0_b<>+20(SB)/4, $0x3fc00000
+DATA winograd0_b<>+24(SB)/4, $0x3fc00000
+DATA winograd0_b<>+28(SB)/4, $0x3fc00000
+DATA winograd0_b<>+32(SB)/4, $0x3fc00000
+DATA winograd0_b<>+36(SB)/4, $0x3fc00000
+DATA winograd0_b<>+40(SB)/4, $0x3fc00000
+DATA winograd0_b<>+44(SB)/4, $0x3fc00000
+DATA winograd0_b<>+48(SB)/4, $0x3fc00000
+DATA winograd0_b<>+52(SB)/4, $0x3fc00000
+DATA winograd0_b<>+56(SB)/4, $0x3fc00000
+DATA winograd0_b<>+60(SB)/4, $0x3fc00000
+GLOBL winograd0_b<>(SB), RODATA|NOPTR, $64
+
+DATA winograd0_bb<>+0(SB)/4, $0x40100000
+DATA winograd0_bb<>+4(SB)/4, $0x40100000
+DATA winograd0_bb<>+8(SB)/4, $0x40100000
+DATA winograd0_bb<>+12(SB)/4, $0x40100000
+DATA winograd0_bb<>+16(SB)/4, $0x40100000
+DATA winograd0_bb<>+20(SB)/4, $0x40100000
+DATA winograd0_bb<>+24(SB)/4, $0x40100000
+DATA winograd0_bb<>+28(SB)/4, $0x40100000
+DATA winograd0_bb<>+32(SB)/4, $0x40100000
+DATA winograd0_bb<>+36(SB)/4, $0x40100000
+DATA winograd0_bb<>+40(SB)/4, $0x40100000
+DATA winograd0_bb<>+44(SB)/4, $0x40100000
+DATA winograd0_bb<>+48(SB)/4, $0x40100000
+DATA winograd0_bb<>+52(SB)/4, $0x40100000
+DATA winograd0_bb<>+56(SB)/4, $0x40100000
+DATA winograd0_bb<>+60(SB)/4, $0x40100000
+GLOBL winograd0_bb<>(SB), RODATA|NOPTR, $64
+
+DATA winograd0_aabb<>+0(SB)/4, $0x3fa20000
+DATA winograd0_aabb<>+4(SB)/4, $0x3fa20000
+DATA winograd0_aabb<>+8(SB)/4, $0x3fa20000
+DATA winograd0_aabb<>+12(SB)/4, $0x3fa20000
+DATA winograd0_aabb<>+16(SB)/4, $0x3fa20000
+DATA winograd0_aabb<>+20(SB)/4, $0x3fa20000
+DATA winograd0_aabb<>+24(SB)/4, $0x3fa20000
+DATA winograd0_aabb<>+28(SB)/4, $0x3fa20000
+DATA winograd0_aabb<>+32(SB)/4, $0x3fa20000
+DATA winograd0_aabb<>+36(SB)/4, $0x3fa20000
+DATA winograd0_aabb<>+40(SB)/4, $0x3fa20000
+DATA winograd0_aabb<>+44(SB)/4, $0x3fa20000
+DATA winograd0_aabb<>+48(SB)/4, $0x3fa20000
+DATA winograd0_aabb<>+52(SB)/4, $0x3fa20000
+DATA winograd0_aabb<>+56(SB)/4, $0x3fa20000
+DATA winograd0_aabb<>+60(SB)/4, $0x3fa20000
+GLOBL winograd0_aabb<>(SB), RODATA|NOPTR, $64
+
+DATA winograd0_sum<>+0(SB)/4, $0x40340000
+DATA winograd0_sum<>+4(SB)/4, $0x40340000
+DATA winograd0_sum<>+8(SB)/4, $0x40340000
+DATA winograd0_sum<>+12(SB)/4, $0x40340000
+DATA winograd0_sum<>+16(SB)/4, $0x40340000
+DATA winograd0_sum<>+20(SB)/4, $0x40340000
+DATA winograd0_sum<>+24(SB)/4, $0x40340000
+DATA winograd0_sum<>+28(SB)/4, $0x40340000
+DATA winograd0_sum<>+32(SB)/4, $0x40340000
+DATA winograd0_sum<>+36(SB)/4, $0x40340000
+DATA winograd0_sum<>+40(SB)/4, $0x40340000
+DATA winograd0_sum<>+44(SB)/4, $0x40340000
+DATA winograd0_sum<>+48(SB)/4, $0x40340000
+DATA winograd0_sum<>+52(SB)/4, $0x40340000
+DATA winograd0_sum<>+56(SB)/4, $0x40340000
+DATA winograd0_sum<>+60(SB)/4, $0x40340000
+GLOBL winograd0_sum<>(SB), RODATA|NOPTR, $64
+
+DATA winograd1_a<>+0(SB)/4, $0x3f400000
+DATA winograd1_a<>+4(SB)/4, $0x3f400000
+DATA winograd1_a<>+8(SB)/4, $0x3f400000
+DATA winograd1_a<>+12(SB)/4, $0x3f400000
+DATA winograd1_a<>+16(SB)/4, $0x3f400000
+DATA winograd1_a<>+20(SB)/4, $0x3f400000
+DATA winograd1_a<>+24(SB)/4, $0x3f400000
+DATA winograd1_a<>+28(SB)/4, $0x3f400000
+DATA winograd1_a<>+32(SB)/4, $0x3f400000
+DATA winograd1_a<>+36(SB)/4, $0x3f400000
+DATA winograd1_a<>+40(SB)/4, $0x3f400000
+DATA winograd1_a<>+44(SB)/4, $0x3f400000
+DATA winograd1_a<>+48(SB)/4, $0x3f400000
+DATA winograd1_a<>+52(SB)/4, $0x3f400000
+DATA winograd1_a<>+56(SB)/4, $0x3f400000
+DATA winograd1_a<>+60(SB)/4, $0x3f400000
+GLOBL winograd1_a<>(SB), RODATA|NOPTR, $64
+
+DATA winograd1_aa<>+0(SB)/4, $0x3f100000
+DATA winograd1_aa<>+4(SB)/4, $0x3f100000
+DATA winograd1_aa<>+8(SB)/4, $0x3f100000
+DATA winograd1_aa<>+12(SB)/4, $0x3f100000
+DATA winograd1_aa<>+16(SB)/4, $0x3f100000
+DATA winograd1_aa<>+20(SB)/4, $0x3f100000
+DATA winograd1_aa<>+24(SB)/4, $0x3f100000
+DATA winograd1_aa<>+28(SB)/4, $0x3f100000
+DATA winograd1_aa<>+32(SB)/4, $0x3f100000
+DATA winograd1_aa<>+36(SB)/4, $0x3f100000
+DATA winograd1_aa<>+40(SB)/4, $0x3f100000
+DATA winograd1_aa<>+44(SB)/4, $0x3f100000
+DATA winograd1_aa<>+48(SB)/4, $0x3f100000
+DATA winograd1_aa<>+52(SB)/4, $0x3f100000
+DATA winograd1_aa<>+56(SB)/4, $0x3f100000
+DATA winograd1_aa<>+60(SB)/4, $0x3f100000
+GLOBL winograd1_aa<>(SB), RODATA|NOPTR, $64
+
+DATA winograd1_aaa<>+0(SB)/4, $0x3ed80000
+DATA winograd1_aaa<>+4(SB)/4, $0x3ed80000
+DATA winograd1_aaa<>+8(SB)/4, $0x3ed80000
+DATA winograd1_aaa<>+12(SB)/4, $0x3ed80000
+DATA winograd1_aaa<>+16(SB)/4, $0x3ed80000
+DATA winograd1_aaa<>+20(SB)/4, $0x3ed80000
+DATA winograd1_aaa<>+24(SB)/4, $0x3ed80000
+DATA winograd1_aaa<>+28(SB)/4, $0x3ed80000
+DATA winograd1_aaa<>+32(SB)/4, $0x3ed80000
+DATA winograd1_aaa<>+36(SB)/4, $0x3ed80000
+DATA winograd1_aaa<>+40(SB)/4, $0x3ed80000
+DATA winograd1_aaa<>+44(SB)/4, $0x3ed80000
+DATA winograd1_aaa<>+48(SB)/4, $0x3ed80000
+DATA winograd1_aaa<>+52(SB)/4, $0x3ed80000
+DATA winograd1_aaa<>+56(SB)/4, $0x3ed80000
+DATA winograd1_aaa<>+60(SB)/4, $0x3ed80000
+GLOBL winograd1_aaa<>(SB), RODATA|NOPTR, $64
+
+DATA winograd1_b<>+0(SB)/4, $0x3fc00000
+DATA winograd1_b<>+4(SB)/4, $0x3fc00000
+DATA winograd1_b<>+8(SB)/4, $0x3fc00000
+DATA winograd1_b<>+12(SB)/4, $0x3fc00000
+DATA winograd1_b<>+16(SB)/4, $0x3fc00000
+DATA winograd1_b<>+20(SB)/4, $0x3fc00000
+DATA winograd1_b<>+24(SB)/4, $0x3fc00000
+DATA winograd1_b<>+28(SB)/4, $0x3fc00000
+DATA winograd1_b<>+32(SB)/4, $0x3fc00000
+DATA winograd1_b<>+36(SB)/4, $0x3fc00000
+DATA winograd1_b<>+40(SB)/4, $0x3fc00000
+DATA winograd1_b<>+44(SB)/4, $0x3fc00000
+DATA winograd1_b<>+48(SB)/4, $0x3fc00000
+DATA winograd1_b<>+52(SB)/4, $0x3fc00000
+DATA winograd1_b<>+56(SB)/4, $0x3fc00000
+DATA winograd1_b<>+60(SB)/4, $0x3fc00000
+GLOBL winograd1_b<>(SB), RODATA|NOPTR, $64
+
+DATA winograd1_bb<>+0(SB)/4, $0x40100000
+DATA winograd1_bb<>+4(SB)/4, $0x40100000
+DATA winograd1_bb<>+8(SB)/4, $0x40100000
+DATA winograd1_bb<>+12(SB)/4, $0x40100000
+DATA winograd1_bb<>+16(SB)/4, $0x40100000
+DATA winograd1_bb<>+20(SB)/4, $0x40100000
+DATA winograd1_bb<>+24(SB)/4, $0x40100000
+DATA winograd1_bb<>+28(SB)/4, $0x40100000
+DATA winograd1_bb<>+32(SB)/4, $0x40100000
+DATA winograd1_bb<>+36(SB)/4, $0x40100000
+DATA winograd1_bb<>+40(SB)/4, $0x40100000
+DATA winograd1_bb<>+44(SB)/4, $0x40100000
+DATA winograd1_bb<>+48(SB)/4, $0x40100000
+DATA winograd1_bb<>+52(SB)/4, $0x40100000
+DATA winograd1_bb<>+56(SB)/4, $0x40100000
+DATA winograd1_bb<>+60(SB)/4, $0x40100000
+GLOBL winograd1_bb<>(SB), RODATA|NOPTR, $64
+
+DATA winograd1_bbb<>+0(SB)/4, $0x40580000
+DATA winograd1_bbb<>+4(SB)/4, $0x40580000
+DATA winograd1_bbb<>+8(SB)/4, $0x40580000
+DATA winograd1_bbb<>+12(SB)/4, $0x40580000
+DATA winograd1_bbb<>+16(SB)/4, $0x40580000
+DATA winograd1_bbb<>+20(SB)/4, $0x40580000
+DATA winograd1_bbb<>+24(SB)/4, $0x40580000
+DATA winograd1_bbb<>+28(SB)/4, $0x40580000
+DATA winograd1_bbb<>+32(SB)/4, $0x40580000
+DATA winograd1_bbb<>+36(SB)/4, $0x40580000
+DATA winograd1_bbb<>+40(SB)/4, $0x40580000
+DATA winograd1_bbb<>+44(SB)/4, $0x40580000
+DATA winograd1_bbb<>+48(SB)/4, $0x40580000
+DATA winograd1_bbb<>+52(SB)/4, $0x40580000
+DATA winograd1_bbb<>+56(SB)/4, $0x40580000
+DATA winograd1_bbb<>+60(SB)/4, $0x40580000
+GLOBL winograd1_bbb<>(SB), RODATA|NOPTR, $64
+
+DATA winograd2_1<>+0(SB)/4, $0x3f4a4588
+DATA winograd2_1<>+4(SB)/4, $0x3f4a4588
+DATA winograd2_1<>+8(SB)/4, $0x3f4a4588
+DATA winograd2_1<>+12(SB)/4, $0x3f4a4588
+DATA winograd2_1<>+16(SB)/4, $0x3f4a4588
+DATA winograd2_1<>+20(SB)/4, $0x3f4a4588
+DATA winograd2_1<>+24(SB)/4, $0x3f4a4588
+DATA winograd2_1<>+28(SB)/4, $0x3f4a4588
+DATA winograd2_1<>+32(SB)/4, $0x3f4a4588
+DATA winograd2_1<>+36(SB)/4, $0x3f4a4588
+DATA winograd2_1<>+40(SB)/4, $0x3f4a4588
+DATA winograd2_1<>+44(SB)/4, $0x3f4a4588
+DATA winograd2_1<>+48(SB)/4, $0x3f4a4588
+DATA winograd2_1<>+52(SB)/4, $0x3f4a4588
+DATA winograd2_1<>+56(SB)/4, $0x3f4a4588
+DATA winograd2_1<>+60(SB)/4, $0x3f4a4588
+GLOBL winograd2_1<>(SB), RODATA|NOPTR, $64
+
+DATA winograd2_a<>+0(SB)/4, $0xbf06d905
+DATA winograd2_a<>+4(SB)/4, $0xbf06d905
+DATA winograd2_a<>+8(SB)/4, $0xbf06d905
+DATA winograd2_a<>+12(SB)/4, $0xbf06d905
+DATA winograd2_a<>+16(SB)/4, $0xbf06d905
+DATA winograd2_a<>+20(SB)/4, $0xbf06d905
+DATA winograd2_a<>+24(SB)/4, $0xbf06d905
+DATA winograd2_a<>+28(SB)/4, $0xbf06d905
+DATA winograd2_a<>+32(SB)/4, $0xbf06d905
+DATA winograd2_a<>+36(SB)/4, $0xbf06d905
+DATA winograd2_a<>+40(SB)/4, $0xbf06d905
+DATA winograd2_a<>+44(SB)/4, $0xbf06d905
+DATA winograd2_a<>+48(SB)/4, $0xbf06d905
+DATA winograd2_a<>+52(SB)/4, $0xbf06d905
+DATA winograd2_a<>+56(SB)/4, $0xbf06d905
+DATA winograd2_a<>+60(SB)/4, $0xbf06d905
+GLOBL winograd2_a<>(SB), RODATA|NOPTR, $64
+
+DATA winograd2_aa<>+0(SB)/4, $0xbeca4588
+DATA winograd2_aa<>+4(SB)/4, $0xbeca4588
+DATA winograd2_aa<>+8(SB)/4, $0xbeca4588
+DATA winograd2_aa<>+12(SB)/4, $0xbeca4588
+DATA winograd2_aa<>+16(SB)/4, $0xbeca4588
+DATA winograd2_aa<>+20(SB)/4, $0xbeca4588
+DATA winograd2_aa<>+24(SB)/4, $0xbeca4588
+DATA winograd2_aa<>+28(SB)/4, $0xbeca4588
+DATA winograd2_aa<>+32(SB)/4, $0xbeca4588
+DATA winograd2_aa<>+36(SB)/4, $0xbeca4588
+DATA winograd2_aa<>+40(SB)/4, $0xbeca4588
+DATA winograd2_aa<>+44(SB)/4, $0xbeca4588
+DATA winograd2_aa<>+48(SB)/4, $0xbeca4588
+DATA winograd2_aa<>+52(SB)/4, $0xbeca4588
+DATA winograd2_aa<>+56(SB)/4, $0xbeca4588
+DATA winograd2_aa<>+60(SB)/4, $0xbeca4588
+GLOBL winograd2_aa<>(SB), RODATA|NOPTR, $64
+
+DATA winograd2_aaa<>+0(SB)/4, $0xbe97b426
+DATA winograd2_aaa<>+4(SB)/4, $0xbe97b426
+DATA winograd2_aaa<>+8(SB)/4, $0xbe97b426
+DATA winograd2_aaa<>+12(SB)/4, $0xbe97b426
+DATA winograd2_aaa<>+16(SB)/4, $0xbe97b426
+DATA winograd2_aaa<>+20(SB)/4, $0xbe97b426
+DATA winograd2_aaa<>+24(SB)/4, $0xbe97b426
+DATA winograd2_aaa<>+28(SB)/4, $0xbe97b426
+DATA winograd2_aaa<>+32(SB)/4, $0xbe97b426
+DATA winograd2_aaa<>+36(SB)/4, $0xbe97b426
+DATA winograd2_aaa<>+40(SB)/4, $0xbe97b426
+DATA winograd2_aaa<>+44(SB)/4, $0xbe97b426
+DATA winograd2_aaa<>+48(SB)/4, $0xbe97b426
+DATA winograd2_aaa<>+52(SB)/4, $0xbe97b426
+DATA winograd2_aaa<>+56(SB)/4, $0xbe97b426
+DATA winograd2_aaa<>+60(SB)/4, $0xbe97b426
+GLOBL winograd2_aaa<>(SB), RODATA|NOPTR, $64
+
+DATA winograd2_b<>+0(SB)/4, $0x3e06d905
+DATA winograd2_b<>+4(SB)/4, $0x3e06d905
+DATA winograd2_b<>+8(SB)/4, $0x3e06d905
+DATA winograd2_b<>+12(SB)/4, $0x3e06d905
+DATA winograd2_b<>+16(SB)/4, $0x3e06d905
+DATA winograd2_b<>+20(SB)/4, $0x3e06d905
+DATA winograd2_b<>+24(SB)/4, $0x3e06d905
+DATA winograd2_b<>+28(SB)/4, $0x3e06d905
+DATA winograd2_b<>+32(SB)/4, $0x3e06d905
+DATA winograd2_b<>+36(SB)/4, $0x3e06d905
+DATA winograd2_b<>+40(SB)/4, $0x3e06d905
+DATA winograd2_b<>+44(SB)/4, $0x3e06d905
+DATA winograd2_b<>+48(SB)/4, $0x3e06d905
+DATA winograd2_b<>+52(SB)/4, $0x3e06d905
+DATA winograd2_b<>+56(SB)/4, $0x3e06d905
+DATA winograd2_b<>+60(SB)/4, $0x3e06d905
+GLOBL winograd2_b<>(SB), RODATA|NOPTR, $64
+
+DATA winograd2_bb<>+0(SB)/4, $0x3e4a4588
+DATA winograd2_bb<>+4(SB)/4, $0x3e4a4588
+DATA winograd2_bb<>+8(SB)/4, $0x3e4a4588
+DATA winograd2_bb<>+12(SB)/4, $0x3e4a4588
+DATA winograd2_bb<>+16(SB)/4, $0x3e4a4588
+DATA winograd2_bb<>+20(SB)/4, $0x3e4a4588
+DATA winograd2_bb<>+24(SB)/4, $0x3e4a4588
+DATA winograd2_bb<>+28(SB)/4, $0x3e4a4588
+DATA winograd2_bb<>+32(SB)/4, $0x3e4a4588
+DATA winograd2_bb<>+36(SB)/4, $0x3e4a4588
+DATA winograd2_bb<>+40(SB)/4, $0x3e4a4588
+DATA winograd2_bb<>+44(SB)/4, $0x3e4a4588
+DATA winograd2_bb<>+48(SB)/4, $0x3e4a4588
+DATA winograd2_bb<>+52(SB)/4, $0x3e4a4588
+DATA winograd2_bb<>+56(SB)/4, $0x3e4a4588
+DATA winograd2_bb<>+60(SB)/4, $0x3e4a4588
+GLOBL winograd2_bb<>(SB), RODATA|NOPTR, $64
+
+DATA winograd2_bbb<>+0(SB)/4, $0x3e97b426
+DATA winograd2_bbb<>+4(SB)/4, $0x3e97b426
+DATA winograd2_bbb<>+8(SB)/4, $0x3e97b426
+DATA winograd2_bbb<>+12(SB)/4, $0x3e97b426
+DATA winograd2_bbb<>+16(SB)/4, $0x3e97b426
+DATA winograd2_bbb<>+20(SB)/4, $0x3e97b426
+DATA winograd2_bbb<>+24(SB)/4, $0x3e97b426
+DATA winograd2_bbb<>+28(SB)/4, $0x3e97b426
+DATA winograd2_bbb<>+32(SB)/4, $0x3e97b426
+DATA winograd2_bbb<>+36(SB)/4, $0x3e97b426
+DATA winograd2_bbb<>+40(SB)/4, $0x3e97b426
+DATA winograd2_bbb<>+44(SB)/4, $0x3e97b426
+DATA winograd2_bbb<>+48(SB)/4, $0x3e97b426
+DATA winograd2_bbb<>+52(SB)/4, $0x3e97b426
+DATA winograd2_bbb<>+56(SB)/4, $0x3e97b426
+DATA winograd2_bbb<>+60(SB)/4, $0x3e97b426
+GLOBL winograd2_bbb<>(SB), RODATA|NOPTR, $64
+
 DATA masks<>+0(SB)/4, $0xffffffff
 DATA masks<>+4(SB)/4, $0xffffffff
 DATA masks<>+8(SB)/4, $0xffffffff
@@ -2700,6 +3042,212 @@ done1x1:
 	JMP  group1
 
 next1:
+	VZEROUPPER
+	RET
+
+// func winogradInputAVX2(y *float32, yStep int, yNext int, x *float32, xStep int, xNext int, n int, count int)
+// Requires: AVX, FMA3
+TEXT ·winogradInputAVX2(SB), NOSPLIT, $0-64
+	MOVQ y+0(FP), AX
+	MOVQ yStep+8(FP), CX
+	MOVQ yNext+16(FP), DX
+	MOVQ x+24(FP), BX
+	MOVQ xStep+32(FP), SI
+	MOVQ xNext+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ count+56(FP), R9
+	SHLQ $0x02, CX
+	SHLQ $0x02, DX
+	SHLQ $0x02, SI
+	SHLQ $0x02, DI
+	SHLQ $0x02, R8
+	SUBQ R8, DX
+	SUBQ R8, DI
+	LEAQ (BX)(SI*2), R10
+	ADDQ SI, R10
+	LEAQ (AX)(CX*2), R11
+	ADDQ CX, R11
+
+block:
+	MOVQ R8, R12
+
+vector:
+	VMOVUPS      (BX), Y0
+	VMOVUPS      (BX)(SI*1), Y1
+	VMOVUPS      (BX)(SI*2), Y2
+	VMOVUPS      (R10), Y3
+	VMOVUPS      (R10)(SI*1), Y4
+	VMOVUPS      (R10)(SI*2), Y5
+	VMOVAPS      Y4, Y6
+	VFNMADD231PS winograd0_bb<>+0(SB), Y2, Y6
+	VMOVAPS      Y3, Y7
+	VFNMADD231PS winograd0_bb<>+0(SB), Y1, Y7
+	VMOVAPS      Y4, Y8
+	VFNMADD231PS winograd0_aa<>+0(SB), Y2, Y8
+	VMOVAPS      Y3, Y9
+	VFNMADD231PS winograd0_aa<>+0(SB), Y1, Y9
+	VMOVAPS      Y4, Y4
+	VFMADD231PS  winograd0_aabb<>+0(SB), Y0, Y4
+	VMOVAPS      Y4, Y0
+	VFNMADD231PS winograd0_sum<>+0(SB), Y2, Y0
+	VMOVAPS      Y6, Y2
+	VFMADD231PS  winograd0_a<>+0(SB), Y7, Y2
+	VMOVAPS      Y6, Y4
+	VFNMADD231PS winograd0_a<>+0(SB), Y7, Y4
+	VMOVAPS      Y8, Y6
+	VFMADD231PS  winograd0_b<>+0(SB), Y9, Y6
+	VMOVAPS      Y8, Y7
+	VFNMADD231PS winograd0_b<>+0(SB), Y9, Y7
+	VMOVAPS      Y5, Y5
+	VFMADD231PS  winograd0_aabb<>+0(SB), Y1, Y5
+	VMOVAPS      Y5, Y1
+	VFNMADD231PS winograd0_sum<>+0(SB), Y3, Y1
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y2, (AX)(CX*1)
+	VMOVUPS      Y4, (AX)(CX*2)
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, (R11)(CX*1)
+	VMOVUPS      Y1, (R11)(CX*2)
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, R10
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, R11
+	SUBQ         $0x20, R12
+	JNZ          vector
+	ADDQ         DI, BX
+	ADDQ         DI, R10
+	ADDQ         DX, AX
+	ADDQ         DX, R11
+	DECQ         R9
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func winogradSumsAVX2(y *float32, yStep int, yNext int, x *float32, xStep int, xNext int, n int, count int)
+// Requires: AVX, FMA3
+TEXT ·winogradSumsAVX2(SB), NOSPLIT, $0-64
+	MOVQ y+0(FP), AX
+	MOVQ yStep+8(FP), CX
+	MOVQ yNext+16(FP), DX
+	MOVQ x+24(FP), BX
+	MOVQ xStep+32(FP), SI
+	MOVQ xNext+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ count+56(FP), R9
+	SHLQ $0x02, CX
+	SHLQ $0x02, DX
+	SHLQ $0x02, SI
+	SHLQ $0x02, DI
+	SHLQ $0x02, R8
+	SUBQ R8, DX
+	SUBQ R8, DI
+	LEAQ (BX)(SI*2), R10
+	ADDQ SI, R10
+	LEAQ (AX)(CX*2), R11
+	ADDQ CX, R11
+
+block:
+	MOVQ R8, R12
+
+vector:
+	VMOVUPS     (BX), Y0
+	VMOVUPS     (BX)(SI*1), Y1
+	VMOVUPS     (BX)(SI*2), Y2
+	VMOVUPS     (R10), Y3
+	VMOVUPS     (R10)(SI*1), Y4
+	VMOVUPS     (R10)(SI*2), Y5
+	VADDPS      Y2, Y1, Y6
+	VSUBPS      Y2, Y1, Y1
+	VADDPS      Y4, Y3, Y2
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y6, Y0, Y0
+	VADDPS      Y2, Y0, Y0
+	VMULPS      winograd1_a<>+0(SB), Y1, Y4
+	VMOVAPS     Y4, Y4
+	VFMADD231PS winograd1_b<>+0(SB), Y3, Y4
+	VMULPS      winograd1_aa<>+0(SB), Y6, Y6
+	VMOVAPS     Y6, Y6
+	VFMADD231PS winograd1_bb<>+0(SB), Y2, Y6
+	VMOVAPS     Y5, Y2
+	VFMADD231PS winograd1_aaa<>+0(SB), Y1, Y2
+	VMOVAPS     Y2, Y1
+	VFMADD231PS winograd1_bbb<>+0(SB), Y3, Y1
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y4, (AX)(CX*1)
+	VMOVUPS     Y6, (AX)(CX*2)
+	VMOVUPS     Y1, (R11)
+	ADDQ        $0x20, BX
+	ADDQ        $0x20, R10
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, R11
+	SUBQ        $0x20, R12
+	JNZ         vector
+	ADDQ        DI, BX
+	ADDQ        DI, R10
+	ADDQ        DX, AX
+	ADDQ        DX, R11
+	DECQ        R9
+	JNZ         block
+	VZEROUPPER
+	RET
+
+// func winogradWeightsAVX2(y *float32, yStep int, yNext int, x *float32, xStep int, xNext int, n int, count int)
+// Requires: AVX, FMA3
+TEXT ·winogradWeightsAVX2(SB), NOSPLIT, $0-64
+	MOVQ y+0(FP), AX
+	MOVQ yStep+8(FP), CX
+	MOVQ yNext+16(FP), DX
+	MOVQ x+24(FP), BX
+	MOVQ xStep+32(FP), SI
+	MOVQ xNext+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ count+56(FP), R9
+	SHLQ $0x02, CX
+	SHLQ $0x02, DX
+	SHLQ $0x02, SI
+	SHLQ $0x02, DI
+	SHLQ $0x02, R8
+	SUBQ R8, DX
+	SUBQ R8, DI
+	LEAQ (AX)(CX*2), R10
+	ADDQ CX, R10
+
+block:
+	MOVQ R8, R11
+
+vector:
+	VMOVUPS     (BX), Y0
+	VMOVUPS     (BX)(SI*1), Y1
+	VMOVUPS     (BX)(SI*2), Y2
+	VMULPS      winograd2_a<>+0(SB), Y0, Y3
+	VMOVAPS     Y3, Y3
+	VFMADD231PS winograd2_aaa<>+0(SB), Y2, Y3
+	VMULPS      winograd2_aa<>+0(SB), Y1, Y4
+	VMULPS      winograd2_b<>+0(SB), Y0, Y5
+	VMOVAPS     Y5, Y5
+	VFMADD231PS winograd2_bbb<>+0(SB), Y2, Y5
+	VMULPS      winograd2_bb<>+0(SB), Y1, Y1
+	VMULPS      winograd2_1<>+0(SB), Y0, Y0
+	VADDPS      Y4, Y3, Y6
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y1, Y5, Y4
+	VSUBPS      Y1, Y5, Y1
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y6, (AX)(CX*1)
+	VMOVUPS     Y3, (AX)(CX*2)
+	VMOVUPS     Y4, (R10)
+	VMOVUPS     Y1, (R10)(CX*1)
+	VMOVUPS     Y2, (R10)(CX*2)
+	ADDQ        $0x20, BX
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, R10
+	SUBQ        $0x20, R11
+	JNZ         vector
+	ADDQ        DI, BX
+	ADDQ        DX, AX
+	ADDQ        DX, R10
+	DECQ        R9
+	JNZ         block
 	VZEROUPPER
 	RET
 
@@ -8908,6 +9456,231 @@ done1x1:
 	JMP  group1
 
 next1:
+	VZEROUPPER
+	RET
+
+// func winogradInputAVX512(y *float32, yStep int, yNext int, x *float32, xStep int, xNext int, n int, count int)
+// Requires: AVX, AVX512F
+TEXT ·winogradInputAVX512(SB), NOSPLIT, $0-64
+	MOVQ    y+0(FP), AX
+	MOVQ    yStep+8(FP), CX
+	MOVQ    yNext+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    xStep+32(FP), SI
+	MOVQ    xNext+40(FP), DI
+	MOVQ    n+48(FP), R8
+	MOVQ    count+56(FP), R9
+	SHLQ    $0x02, CX
+	SHLQ    $0x02, DX
+	SHLQ    $0x02, SI
+	SHLQ    $0x02, DI
+	SHLQ    $0x02, R8
+	SUBQ    R8, DX
+	SUBQ    R8, DI
+	LEAQ    (BX)(SI*2), R10
+	ADDQ    SI, R10
+	LEAQ    (AX)(CX*2), R11
+	ADDQ    CX, R11
+	VMOVUPS winograd0_a<>+0(SB), Z0
+	VMOVUPS winograd0_aa<>+0(SB), Z1
+	VMOVUPS winograd0_aabb<>+0(SB), Z2
+	VMOVUPS winograd0_b<>+0(SB), Z3
+	VMOVUPS winograd0_bb<>+0(SB), Z4
+	VMOVUPS winograd0_sum<>+0(SB), Z5
+
+block:
+	MOVQ R8, R12
+
+vector:
+	VMOVUPS      (BX), Z6
+	VMOVUPS      (BX)(SI*1), Z7
+	VMOVUPS      (BX)(SI*2), Z8
+	VMOVUPS      (R10), Z9
+	VMOVUPS      (R10)(SI*1), Z10
+	VMOVUPS      (R10)(SI*2), Z11
+	VMOVAPS      Z10, Z12
+	VFNMADD231PS Z4, Z8, Z12
+	VMOVAPS      Z9, Z13
+	VFNMADD231PS Z4, Z7, Z13
+	VMOVAPS      Z10, Z14
+	VFNMADD231PS Z1, Z8, Z14
+	VMOVAPS      Z9, Z15
+	VFNMADD231PS Z1, Z7, Z15
+	VMOVAPS      Z10, Z10
+	VFMADD231PS  Z2, Z6, Z10
+	VMOVAPS      Z10, Z6
+	VFNMADD231PS Z5, Z8, Z6
+	VMOVAPS      Z12, Z8
+	VFMADD231PS  Z0, Z13, Z8
+	VMOVAPS      Z12, Z10
+	VFNMADD231PS Z0, Z13, Z10
+	VMOVAPS      Z14, Z12
+	VFMADD231PS  Z3, Z15, Z12
+	VMOVAPS      Z14, Z13
+	VFNMADD231PS Z3, Z15, Z13
+	VMOVAPS      Z11, Z11
+	VFMADD231PS  Z2, Z7, Z11
+	VMOVAPS      Z11, Z7
+	VFNMADD231PS Z5, Z9, Z7
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z8, (AX)(CX*1)
+	VMOVUPS      Z10, (AX)(CX*2)
+	VMOVUPS      Z12, (R11)
+	VMOVUPS      Z13, (R11)(CX*1)
+	VMOVUPS      Z7, (R11)(CX*2)
+	ADDQ         $0x40, BX
+	ADDQ         $0x40, R10
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, R11
+	SUBQ         $0x40, R12
+	JNZ          vector
+	ADDQ         DI, BX
+	ADDQ         DI, R10
+	ADDQ         DX, AX
+	ADDQ         DX, R11
+	DECQ         R9
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func winogradSumsAVX512(y *float32, yStep int, yNext int, x *float32, xStep int, xNext int, n int, count int)
+// Requires: AVX, AVX512F
+TEXT ·winogradSumsAVX512(SB), NOSPLIT, $0-64
+	MOVQ    y+0(FP), AX
+	MOVQ    yStep+8(FP), CX
+	MOVQ    yNext+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    xStep+32(FP), SI
+	MOVQ    xNext+40(FP), DI
+	MOVQ    n+48(FP), R8
+	MOVQ    count+56(FP), R9
+	SHLQ    $0x02, CX
+	SHLQ    $0x02, DX
+	SHLQ    $0x02, SI
+	SHLQ    $0x02, DI
+	SHLQ    $0x02, R8
+	SUBQ    R8, DX
+	SUBQ    R8, DI
+	LEAQ    (BX)(SI*2), R10
+	ADDQ    SI, R10
+	LEAQ    (AX)(CX*2), R11
+	ADDQ    CX, R11
+	VMOVUPS winograd1_a<>+0(SB), Z0
+	VMOVUPS winograd1_aa<>+0(SB), Z1
+	VMOVUPS winograd1_aaa<>+0(SB), Z2
+	VMOVUPS winograd1_b<>+0(SB), Z3
+	VMOVUPS winograd1_bb<>+0(SB), Z4
+	VMOVUPS winograd1_bbb<>+0(SB), Z5
+
+block:
+	MOVQ R8, R12
+
+vector:
+	VMOVUPS     (BX), Z6
+	VMOVUPS     (BX)(SI*1), Z7
+	VMOVUPS     (BX)(SI*2), Z8
+	VMOVUPS     (R10), Z9
+	VMOVUPS     (R10)(SI*1), Z10
+	VMOVUPS     (R10)(SI*2), Z11
+	VADDPS      Z8, Z7, Z12
+	VSUBPS      Z8, Z7, Z7
+	VADDPS      Z10, Z9, Z8
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z12, Z6, Z6
+	VADDPS      Z8, Z6, Z6
+	VMULPS      Z0, Z7, Z10
+	VMOVAPS     Z10, Z10
+	VFMADD231PS Z3, Z9, Z10
+	VMULPS      Z1, Z12, Z12
+	VMOVAPS     Z12, Z12
+	VFMADD231PS Z4, Z8, Z12
+	VMOVAPS     Z11, Z8
+	VFMADD231PS Z2, Z7, Z8
+	VMOVAPS     Z8, Z7
+	VFMADD231PS Z5, Z9, Z7
+	VMOVUPS     Z6, (AX)
+	VMOVUPS     Z10, (AX)(CX*1)
+	VMOVUPS     Z12, (AX)(CX*2)
+	VMOVUPS     Z7, (R11)
+	ADDQ        $0x40, BX
+	ADDQ        $0x40, R10
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, R11
+	SUBQ        $0x40, R12
+	JNZ         vector
+	ADDQ        DI, BX
+	ADDQ        DI, R10
+	ADDQ        DX, AX
+	ADDQ        DX, R11
+	DECQ        R9
+	JNZ         block
+	VZEROUPPER
+	RET
+
+// func winogradWeightsAVX512(y *float32, yStep int, yNext int, x *float32, xStep int, xNext int, n int, count int)
+// Requires: AVX, AVX512F
+TEXT ·winogradWeightsAVX512(SB), NOSPLIT, $0-64
+	MOVQ    y+0(FP), AX
+	MOVQ    yStep+8(FP), CX
+	MOVQ    yNext+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    xStep+32(FP), SI
+	MOVQ    xNext+40(FP), DI
+	MOVQ    n+48(FP), R8
+	MOVQ    count+56(FP), R9
+	SHLQ    $0x02, CX
+	SHLQ    $0x02, DX
+	SHLQ    $0x02, SI
+	SHLQ    $0x02, DI
+	SHLQ    $0x02, R8
+	SUBQ    R8, DX
+	SUBQ    R8, DI
+	LEAQ    (AX)(CX*2), R10
+	ADDQ    CX, R10
+	VMOVUPS winograd2_1<>+0(SB), Z0
+	VMOVUPS winograd2_a<>+0(SB), Z1
+	VMOVUPS winograd2_aa<>+0(SB), Z2
+	VMOVUPS winograd2_aaa<>+0(SB), Z3
+	VMOVUPS winograd2_b<>+0(SB), Z4
+	VMOVUPS winograd2_bb<>+0(SB), Z5
+	VMOVUPS winograd2_bbb<>+0(SB), Z6
+
+block:
+	MOVQ R8, R11
+
+vector:
+	VMOVUPS     (BX), Z7
+	VMOVUPS     (BX)(SI*1), Z8
+	VMOVUPS     (BX)(SI*2), Z9
+	VMULPS      Z1, Z7, Z10
+	VMOVAPS     Z10, Z10
+	VFMADD231PS Z3, Z9, Z10
+	VMULPS      Z2, Z8, Z11
+	VMULPS      Z4, Z7, Z12
+	VMOVAPS     Z12, Z12
+	VFMADD231PS Z6, Z9, Z12
+	VMULPS      Z5, Z8, Z8
+	VMULPS      Z0, Z7, Z7
+	VADDPS      Z11, Z10, Z13
+	VSUBPS      Z11, Z10, Z10
+	VADDPS      Z8, Z12, Z11
+	VSUBPS      Z8, Z12, Z8
+	VMOVUPS     Z7, (AX)
+	VMOVUPS     Z13, (AX)(CX*1)
+	VMOVUPS     Z10, (AX)(CX*2)
+	VMOVUPS     Z11, (R10)
+	VMOVUPS     Z8, (R10)(CX*1)
+	VMOVUPS     Z9, (R10)(CX*2)
+	ADDQ        $0x40, BX
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, R10
+	SUBQ        $0x40, R11
+	JNZ         vector
+	ADDQ        DI, BX
+	ADDQ        DX, AX
+	ADDQ        DX, R10
+	DECQ        R9
+	JNZ         block
 	VZEROUPPER
 	RET
 

@@ -74,7 +74,7 @@ const (
 )
 
 // MostCalls is the largest number of calls of a piece.
-const MostCalls = 8
+const MostCalls = 36
 
 // site/worker/vectors.js has the same numbers. They are the places on the board for waiting pieces,
 // finished pieces and calls, and the numbers of functions.

@@ -28,6 +28,7 @@ var (
 		maxOfColumns: maxOfColumnsAVX512, transpose: blocks,
 		finishRows: []rowsFinished{{32, finishRowsAVX512x2}, {16, finishRowsAVX512x1}, {8, finishRowsAVX2x1}},
 		windows:    []windowsSummed{{16, windowsAVX512}, {8, windowsAVX2}},
+		winograd:   winograd{16, [3]transform{winogradInputAVX512, winogradWeightsAVX512, winogradSumsAVX512}},
 		product: assembly(productAVX512x1, productAVX512x2, productAVX512x3, productAVX512x4, productAVX512x5, productAVX512x6,
 			productAVX512x7, productAVX512x8, productAVX512x9, productAVX512x10, productAVX512x11, productAVX512x12)}
 	avx2 = &Level{Name: "AVX2", rows: 6, columns: 16, most: 6, terms: terms, words: shorts,
@@ -35,6 +36,7 @@ var (
 		maxOfColumns: maxOfColumnsAVX2, transpose: blocks,
 		finishRows: []rowsFinished{{16, finishRowsAVX2x2}, {8, finishRowsAVX2x1}},
 		windows:    []windowsSummed{{8, windowsAVX2}},
+		winograd:   winograd{8, [3]transform{winogradInputAVX2, winogradWeightsAVX2, winogradSumsAVX2}},
 		product:    assembly(productAVX2x1, productAVX2x2, productAVX2x3, productAVX2x4, productAVX2x5, productAVX2x6)}
 )
 

@@ -46,7 +46,8 @@ func install(name, module string, w words) []*Level {
 	return []*Level{{
 		Name: name, rows: 4, columns: 8, most: math.MaxInt, terms: terms,
 		product: productModule, pack: packModule, chosen: func() { choose(number) }, words: w,
-		windows: []windowsSummed{{8, windowsModule}},
+		windows:  []windowsSummed{{8, windowsModule}},
+		winograd: winograd{4, [3]transform{winogradModule(inputModule), winogradModule(weightsModule), winogradModule(sumsModule)}},
 		expColumns: func(x *float32, rows int, scale float32, shift, total *float32) {
 			expColumnsModule(x, shift, total, int32(rows), scale)
 		},
@@ -256,6 +257,26 @@ func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float3
 //go:wasmimport vectors windows
 //go:noescape
 func windowsModule(p *byte)
+
+// The functions of simd128/winograd.go.
+
+//go:wasmimport vectors winogradInput
+//go:noescape
+func inputModule(y *float32, yStep, yNext int32, x *float32, xStep, xNext, n, count int32)
+
+//go:wasmimport vectors winogradWeights
+//go:noescape
+func weightsModule(y *float32, yStep, yNext int32, x *float32, xStep, xNext, n, count int32)
+
+//go:wasmimport vectors winogradSums
+//go:noescape
+func sumsModule(y *float32, yStep, yNext int32, x *float32, xStep, xNext, n, count int32)
+
+func winogradModule(do func(y *float32, yStep, yNext int32, x *float32, xStep, xNext, n, count int32)) transform {
+	return func(y *float32, yStep, yNext int, x *float32, xStep, xNext, n, count int) {
+		do(y, int32(yStep), int32(yNext), x, int32(xStep), int32(xNext), int32(n), int32(count))
+	}
+}
 
 // The functions of simd128/int8.go. They take a Lines and a finishing.
 

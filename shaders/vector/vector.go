@@ -27,6 +27,7 @@ type Level struct {
 
 	transpose []blocksTransposed // in order of preference
 	windows   []windowsSummed    // the widest first
+	winograd  winograd
 
 	// Only SIMD128 has these. pack copies rows of a whole panel; chosen is called when the level is
 	// used.

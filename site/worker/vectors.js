@@ -16,7 +16,7 @@ const PUBLISHED = 0,
   DONE = QUEUE + SLOTS,
   CALLS = DONE + SLOTS,
   WORDS = 17,
-  SLOT_WORDS = 1 + 8 * WORDS;
+  SLOT_WORDS = 1 + 36 * WORDS;
 
 // MOST is the largest number of threads beside the program's own.
 const MOST = 7;
@@ -275,6 +275,9 @@ if (globalThis.Go)
         finishFloats: (p) => chosen.finishFloats(p),
         softmax: (x, total, rows, scale) => chosen.softmax(x, total, rows, scale),
         windows: (p) => chosen.windows(p),
+        winogradInput: (...numbers) => chosen.winogradInput(...numbers),
+        winogradWeights: (...numbers) => chosen.winogradWeights(...numbers),
+        winogradSums: (...numbers) => chosen.winogradSums(...numbers),
         negative: (x, n) => chosen.negative(x, n),
         words: (to, from, n) => chosen.words(to, from, n),
         floats: (to, from, n) => chosen.floats(to, from, n),

@@ -20,7 +20,7 @@ type level struct {
 }
 
 func main() {
-	c, fixed, powers := expConstants(), fixedConstants(), softmaxConstants()
+	c, fixed, powers, tiles := expConstants(), fixedConstants(), softmaxConstants(), winogradConstants()
 	masks = newMasks()
 	for _, l := range []level{
 		{"AVX2", 8, 6, YMM},
@@ -40,6 +40,7 @@ func main() {
 		l.conversions(fixed)
 		l.softmax(powers)
 		l.windows()
+		l.winograd(tiles)
 		if l.lanes == 8 {
 			l.elements(c, elementConstants())
 		}

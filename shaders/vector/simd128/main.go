@@ -42,5 +42,6 @@ func arithmetic(relaxed bool) []byte {
 	m.conversions()
 	m.softmax()
 	m.windows()
+	m.winograd()
 	return m.bytes()
 }
