@@ -2,6 +2,7 @@ package attention
 
 import (
 	"math"
+	"slices"
 
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
@@ -72,6 +73,10 @@ func (h *attentionHead) addBack(to []float32, stride, count int, panel []float32
 // exponentials, then the weighted values as another product.
 func attentionForwardFast(p *Params, a []gpu.Array32, split gpu.Split) {
 	columns, heads, queries := vector.Columns(), int(p.Heads), int(p.Queries)
+	if vector.Attends(int(p.Width)) {
+		p.attendNarrow(a, split)
+		return
+	}
 	runs := kernels.Ceil(queries, columns)
 	at := func(i int) (h attentionHead, first, count int) {
 		first = i % runs * columns
@@ -79,37 +84,81 @@ func attentionForwardFast(p *Params, a []gpu.Array32, split gpu.Split) {
 	}
 	kernels.InRooms(int(p.Batch)*heads*runs, attendCalls, split, func(i int, room *kernels.Room, calls *vector.Calls) {
 		h, first, count := at(i)
-		h.attend(first, count, room, calls, a)
+		h.attend(first, count, room, calls, false, a)
 	}, func(i int, room *kernels.Room) {
 		h, first, count := at(i)
 		h.attended(first, count, room, a)
 	})
 }
 
+// attendNarrow is attentionForwardFast for heads of few channels, with a function of the processor
+// for all three steps. Keys and values of a head come side by side first, to stay in the first
+// cache.
+func (p *Params) attendNarrow(a []gpu.Array32, split gpu.Split) {
+	columns, queries, keys, width := vector.Columns(), int(p.Queries), int(p.Keys), int(p.Width)
+	runs := kernels.Ceil(queries, piecePanels*columns)
+	split(int(p.Batch*p.Heads)*runs, func(from, to int) {
+		room, packed := kernels.TakeRoom(), -1
+		defer room.Leave()
+		for i := from; i < to; i++ {
+			h := attentionHead{p, i / runs / int(p.Heads), i / runs % int(p.Heads)}
+			both := kernels.RoomFor(&room.Seen, 2*keys*width)
+			if packed != i/runs {
+				packed = i / runs
+				k, v, step := h.keys(a[1].F, 0), h.values(a[1].F, 0), 2*h.stride()
+				for key := range keys {
+					for c := 0; c < width; c += 4 {
+						*(*[4]float32)(both[2*key*width+c:]) = *(*[4]float32)(k[key*step+c:])
+						*(*[4]float32)(both[(2*key+1)*width+c:]) = *(*[4]float32)(v[key*step+c:])
+					}
+				}
+			}
+			for first := i % runs * piecePanels * columns; first < min((i%runs+1)*piecePanels*columns, queries); first += columns {
+				count := min(columns, queries-first)
+				h.sideBySide(&room.Matrix, count, h.queries(a[0].F, first), h.stride())
+				_, _, total := room.OfColumns()
+				room.Matrix.Attend(keys, both, both[width:], 2*width, h.Scale, kernels.RoomFor(&room.Sums, width*columns), total)
+				h.attended(first, count, room, a)
+			}
+		}
+	})
+}
+
 // attendCalls is how many calls attend makes.
-const attendCalls = 5
+const attendCalls = 3
 
 // attend computes a panel of queries. room.Sums receives the sums of weighted values. room.Columns
-// receives the highest scores, what is added to scores, and the sums of weights.
-func (h *attentionHead) attend(first, count int, room *kernels.Room, calls *vector.Calls, a []gpu.Array32) {
-	kv := a[1].F
+// receives what is taken from scores, its negative scaled value, and the sums of weights. That is
+// the highest score if far is true, and otherwise 0.
+func (h *attentionHead) attend(first, count int, room *kernels.Room, calls *vector.Calls, far bool, a []gpu.Array32) {
+	k, v, step := h.keys(a[1].F, 0), h.values(a[1].F, 0), 2*h.stride()
 	columns, keys, width := vector.Columns(), int(h.Keys), int(h.Width)
 	highest, shift, total := room.OfColumns()
 	h.sideBySide(&room.Matrix, count, h.queries(a[0].F, first), h.stride())
+	sums := kernels.RoomFor(&room.Sums, width*columns)
 	scores := kernels.RoomFor(&room.Rows, keys*columns)
-	calls.Multiply(&room.Matrix, keys, h.keys(kv, 0), 2*h.stride(), 1, scores, columns, false)
-	calls.MaxOfColumns(highest, scores)
-	calls.AddScaled(shift, highest, -h.Scale)
+	calls.Multiply(&room.Matrix, keys, k, step, 1, scores, columns, false)
+	if far {
+		vector.MaxOfColumns(highest, scores)
+		vector.AddScaled(shift, highest, -h.Scale)
+	}
 	calls.ExpColumns(scores, h.Scale, shift, total)
 	room.Wrapped.Wrap(keys, scores)
-	calls.Multiply(&room.Wrapped, width, h.values(kv, 0), 1, 2*h.stride(), kernels.RoomFor(&room.Sums, width*columns), columns, false)
+	calls.Multiply(&room.Wrapped, width, v, 1, step, sums, columns, false)
 }
 
-// attended writes the results of a panel of queries.
+// Sums of weights below little or above large may have lost weights to float32's range.
+const little, large = 1e-30, 1e30
+
+// attended writes the results of a panel of queries. If the sum of weights of one of them is out of
+// range, it first computes the panel anew.
 func (h *attentionHead) attended(first, count int, room *kernels.Room, a []gpu.Array32) {
-	y, logSumExp := h.queries(a[2].F, first), a[3].F
 	columns, width := vector.Columns(), int(h.Width)
 	highest, inverse, total := room.Columns[0][:columns], room.Columns[1][:columns], room.Columns[2][:columns]
+	if slices.ContainsFunc(total[:count], func(t float32) bool { return !(little < t && t < large) }) {
+		h.attend(first, count, room, nil, true, a)
+	}
+	y, logSumExp := h.queries(a[2].F, first), a[3].F
 	sums := room.Sums[:width*columns]
 	for i, v := range total {
 		inverse[i] = 1 / v

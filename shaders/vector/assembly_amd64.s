@@ -38,6 +38,24 @@ DATA exp_least<>+56(SB)/4, $0xc2ae0000
 DATA exp_least<>+60(SB)/4, $0xc2ae0000
 GLOBL exp_least<>(SB), RODATA|NOPTR, $64
 
+DATA exp_most<>+0(SB)/4, $0x42b00000
+DATA exp_most<>+4(SB)/4, $0x42b00000
+DATA exp_most<>+8(SB)/4, $0x42b00000
+DATA exp_most<>+12(SB)/4, $0x42b00000
+DATA exp_most<>+16(SB)/4, $0x42b00000
+DATA exp_most<>+20(SB)/4, $0x42b00000
+DATA exp_most<>+24(SB)/4, $0x42b00000
+DATA exp_most<>+28(SB)/4, $0x42b00000
+DATA exp_most<>+32(SB)/4, $0x42b00000
+DATA exp_most<>+36(SB)/4, $0x42b00000
+DATA exp_most<>+40(SB)/4, $0x42b00000
+DATA exp_most<>+44(SB)/4, $0x42b00000
+DATA exp_most<>+48(SB)/4, $0x42b00000
+DATA exp_most<>+52(SB)/4, $0x42b00000
+DATA exp_most<>+56(SB)/4, $0x42b00000
+DATA exp_most<>+60(SB)/4, $0x42b00000
+GLOBL exp_most<>(SB), RODATA|NOPTR, $64
+
 DATA exp_log2e<>+0(SB)/4, $0x3fb8aa3b
 DATA exp_log2e<>+4(SB)/4, $0x3fb8aa3b
 DATA exp_log2e<>+8(SB)/4, $0x3fb8aa3b
@@ -1718,44 +1736,48 @@ TEXT ·expColumnsAVX2(SB), NOSPLIT, $0-40
 row:
 	VMOVUPS     Y1, Y5
 	VFMADD231PS (AX), Y0, Y5
+	VMOVUPS     exp_most<>+0(SB), Y6
+	VMINPS      Y5, Y6, Y5
 	VMOVUPS     exp_least<>+0(SB), Y6
 	VMAXPS      Y5, Y6, Y5
-	VMOVUPS     exp_round<>+0(SB), Y6
-	VFMADD231PS exp_log2e<>+0(SB), Y5, Y6
-	VSUBPS      exp_round<>+0(SB), Y6, Y7
-	VFMADD231PS exp_high<>+0(SB), Y7, Y5
-	VFMADD231PS exp_low<>+0(SB), Y7, Y5
-	VMOVUPS     exp_c6<>+0(SB), Y7
-	VFMADD213PS exp_c5<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c4<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c3<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c2<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
-	VPADDD      exp_bias<>+0(SB), Y6, Y6
-	VPSLLD      $0x17, Y6, Y6
-	VMULPS      Y6, Y7, Y5
+	VMOVUPS     exp_round<>+0(SB), Y7
+	VFMADD231PS exp_log2e<>+0(SB), Y5, Y7
+	VSUBPS      exp_round<>+0(SB), Y7, Y6
+	VFMADD231PS exp_high<>+0(SB), Y6, Y5
+	VFMADD231PS exp_low<>+0(SB), Y6, Y5
+	VMOVUPS     exp_c6<>+0(SB), Y6
+	VFMADD213PS exp_c5<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c4<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c3<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c2<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y6
+	VPADDD      exp_bias<>+0(SB), Y7, Y7
+	VPSLLD      $0x17, Y7, Y7
+	VMULPS      Y7, Y6, Y5
 	VMOVUPS     Y5, (AX)
 	VADDPS      Y5, Y3, Y3
 	VMOVUPS     Y2, Y5
 	VFMADD231PS 32(AX), Y0, Y5
+	VMOVUPS     exp_most<>+0(SB), Y6
+	VMINPS      Y5, Y6, Y5
 	VMOVUPS     exp_least<>+0(SB), Y6
 	VMAXPS      Y5, Y6, Y5
-	VMOVUPS     exp_round<>+0(SB), Y6
-	VFMADD231PS exp_log2e<>+0(SB), Y5, Y6
-	VSUBPS      exp_round<>+0(SB), Y6, Y7
-	VFMADD231PS exp_high<>+0(SB), Y7, Y5
-	VFMADD231PS exp_low<>+0(SB), Y7, Y5
-	VMOVUPS     exp_c6<>+0(SB), Y7
-	VFMADD213PS exp_c5<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c4<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c3<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c2<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
-	VPADDD      exp_bias<>+0(SB), Y6, Y6
-	VPSLLD      $0x17, Y6, Y6
-	VMULPS      Y6, Y7, Y5
+	VMOVUPS     exp_round<>+0(SB), Y7
+	VFMADD231PS exp_log2e<>+0(SB), Y5, Y7
+	VSUBPS      exp_round<>+0(SB), Y7, Y6
+	VFMADD231PS exp_high<>+0(SB), Y6, Y5
+	VFMADD231PS exp_low<>+0(SB), Y6, Y5
+	VMOVUPS     exp_c6<>+0(SB), Y6
+	VFMADD213PS exp_c5<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c4<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c3<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c2<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y6
+	VPADDD      exp_bias<>+0(SB), Y7, Y7
+	VPSLLD      $0x17, Y7, Y7
+	VMULPS      Y7, Y6, Y5
 	VMOVUPS     Y5, 32(AX)
 	VADDPS      Y5, Y4, Y4
 	ADDQ        $0x00000040, AX
@@ -1787,21 +1809,21 @@ row:
 	VFMADD231PS (AX), Y0, Y5
 	VMOVUPS     exp_least<>+0(SB), Y6
 	VMAXPS      Y5, Y6, Y5
-	VMOVUPS     exp_round<>+0(SB), Y6
-	VFMADD231PS exp_log2e<>+0(SB), Y5, Y6
-	VSUBPS      exp_round<>+0(SB), Y6, Y7
-	VFMADD231PS exp_high<>+0(SB), Y7, Y5
-	VFMADD231PS exp_low<>+0(SB), Y7, Y5
-	VMOVUPS     exp_c6<>+0(SB), Y7
-	VFMADD213PS exp_c5<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c4<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c3<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c2<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
-	VPADDD      exp_bias<>+0(SB), Y6, Y6
-	VPSLLD      $0x17, Y6, Y6
-	VMULPS      Y6, Y7, Y5
+	VMOVUPS     exp_round<>+0(SB), Y7
+	VFMADD231PS exp_log2e<>+0(SB), Y5, Y7
+	VSUBPS      exp_round<>+0(SB), Y7, Y6
+	VFMADD231PS exp_high<>+0(SB), Y6, Y5
+	VFMADD231PS exp_low<>+0(SB), Y6, Y5
+	VMOVUPS     exp_c6<>+0(SB), Y6
+	VFMADD213PS exp_c5<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c4<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c3<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c2<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y6
+	VPADDD      exp_bias<>+0(SB), Y7, Y7
+	VPSLLD      $0x17, Y7, Y7
+	VMULPS      Y7, Y6, Y5
 	VMOVUPS     Y5, (AX)
 	VMOVUPS     (CX), Y6
 	VSUBPS      Y3, Y6, Y6
@@ -1812,21 +1834,21 @@ row:
 	VFMADD231PS 32(AX), Y0, Y5
 	VMOVUPS     exp_least<>+0(SB), Y6
 	VMAXPS      Y5, Y6, Y5
-	VMOVUPS     exp_round<>+0(SB), Y6
-	VFMADD231PS exp_log2e<>+0(SB), Y5, Y6
-	VSUBPS      exp_round<>+0(SB), Y6, Y7
-	VFMADD231PS exp_high<>+0(SB), Y7, Y5
-	VFMADD231PS exp_low<>+0(SB), Y7, Y5
-	VMOVUPS     exp_c6<>+0(SB), Y7
-	VFMADD213PS exp_c5<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c4<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c3<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c2<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
-	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
-	VPADDD      exp_bias<>+0(SB), Y6, Y6
-	VPSLLD      $0x17, Y6, Y6
-	VMULPS      Y6, Y7, Y5
+	VMOVUPS     exp_round<>+0(SB), Y7
+	VFMADD231PS exp_log2e<>+0(SB), Y5, Y7
+	VSUBPS      exp_round<>+0(SB), Y7, Y6
+	VFMADD231PS exp_high<>+0(SB), Y6, Y5
+	VFMADD231PS exp_low<>+0(SB), Y6, Y5
+	VMOVUPS     exp_c6<>+0(SB), Y6
+	VFMADD213PS exp_c5<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c4<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c3<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c2<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y6
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y6
+	VPADDD      exp_bias<>+0(SB), Y7, Y7
+	VPSLLD      $0x17, Y7, Y7
+	VMULPS      Y7, Y6, Y5
 	VMOVUPS     Y5, 32(AX)
 	VMOVUPS     32(CX), Y6
 	VSUBPS      Y4, Y6, Y6
@@ -1856,21 +1878,21 @@ row:
 	VFMADD231PS  (AX), Y0, Y2
 	VMOVUPS      exp_least<>+0(SB), Y3
 	VMAXPS       Y2, Y3, Y2
-	VMOVUPS      exp_round<>+0(SB), Y3
-	VFMADD231PS  exp_log2e<>+0(SB), Y2, Y3
-	VSUBPS       exp_round<>+0(SB), Y3, Y4
-	VFMADD231PS  exp_high<>+0(SB), Y4, Y2
-	VFMADD231PS  exp_low<>+0(SB), Y4, Y2
-	VMOVUPS      exp_c6<>+0(SB), Y4
-	VFMADD213PS  exp_c5<>+0(SB), Y2, Y4
-	VFMADD213PS  exp_c4<>+0(SB), Y2, Y4
-	VFMADD213PS  exp_c3<>+0(SB), Y2, Y4
-	VFMADD213PS  exp_c2<>+0(SB), Y2, Y4
-	VFMADD213PS  exp_c1<>+0(SB), Y2, Y4
-	VFMADD213PS  exp_c1<>+0(SB), Y2, Y4
-	VPADDD       exp_bias<>+0(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y4, Y2
+	VMOVUPS      exp_round<>+0(SB), Y4
+	VFMADD231PS  exp_log2e<>+0(SB), Y2, Y4
+	VSUBPS       exp_round<>+0(SB), Y4, Y3
+	VFMADD231PS  exp_high<>+0(SB), Y3, Y2
+	VFMADD231PS  exp_low<>+0(SB), Y3, Y2
+	VMOVUPS      exp_c6<>+0(SB), Y3
+	VFMADD213PS  exp_c5<>+0(SB), Y2, Y3
+	VFMADD213PS  exp_c4<>+0(SB), Y2, Y3
+	VFMADD213PS  exp_c3<>+0(SB), Y2, Y3
+	VFMADD213PS  exp_c2<>+0(SB), Y2, Y3
+	VFMADD213PS  exp_c1<>+0(SB), Y2, Y3
+	VFMADD213PS  exp_c1<>+0(SB), Y2, Y3
+	VPADDD       exp_bias<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y2
 	VMOVUPS      Y2, (AX)
 	VMOVUPS      (CX), Y3
 	VSUBPS       Y1, Y3, Y3
@@ -1882,21 +1904,21 @@ row:
 	VFMADD231PS  32(AX), Y0, Y2
 	VMOVUPS      exp_least<>+0(SB), Y3
 	VMAXPS       Y2, Y3, Y2
-	VMOVUPS      exp_round<>+0(SB), Y3
-	VFMADD231PS  exp_log2e<>+0(SB), Y2, Y3
-	VSUBPS       exp_round<>+0(SB), Y3, Y4
-	VFMADD231PS  exp_high<>+0(SB), Y4, Y2
-	VFMADD231PS  exp_low<>+0(SB), Y4, Y2
-	VMOVUPS      exp_c6<>+0(SB), Y4
-	VFMADD213PS  exp_c5<>+0(SB), Y2, Y4
-	VFMADD213PS  exp_c4<>+0(SB), Y2, Y4
-	VFMADD213PS  exp_c3<>+0(SB), Y2, Y4
-	VFMADD213PS  exp_c2<>+0(SB), Y2, Y4
-	VFMADD213PS  exp_c1<>+0(SB), Y2, Y4
-	VFMADD213PS  exp_c1<>+0(SB), Y2, Y4
-	VPADDD       exp_bias<>+0(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y4, Y2
+	VMOVUPS      exp_round<>+0(SB), Y4
+	VFMADD231PS  exp_log2e<>+0(SB), Y2, Y4
+	VSUBPS       exp_round<>+0(SB), Y4, Y3
+	VFMADD231PS  exp_high<>+0(SB), Y3, Y2
+	VFMADD231PS  exp_low<>+0(SB), Y3, Y2
+	VMOVUPS      exp_c6<>+0(SB), Y3
+	VFMADD213PS  exp_c5<>+0(SB), Y2, Y3
+	VFMADD213PS  exp_c4<>+0(SB), Y2, Y3
+	VFMADD213PS  exp_c3<>+0(SB), Y2, Y3
+	VFMADD213PS  exp_c2<>+0(SB), Y2, Y3
+	VFMADD213PS  exp_c1<>+0(SB), Y2, Y3
+	VFMADD213PS  exp_c1<>+0(SB), Y2, Y3
+	VPADDD       exp_bias<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y2
 	VMOVUPS      Y2, 32(AX)
 	VMOVUPS      32(CX), Y3
 	VSUBPS       Y1, Y3, Y3
@@ -4281,21 +4303,21 @@ turn:
 	VMINPS      Y3, Y2, Y2
 	VMOVUPS     exp_least<>+0(SB), Y3
 	VMAXPS      Y2, Y3, Y2
-	VMOVUPS     exp_round<>+0(SB), Y3
-	VFMADD231PS exp_log2e<>+0(SB), Y2, Y3
-	VSUBPS      exp_round<>+0(SB), Y3, Y4
-	VFMADD231PS exp_high<>+0(SB), Y4, Y2
-	VFMADD231PS exp_low<>+0(SB), Y4, Y2
-	VMOVUPS     exp_c6<>+0(SB), Y4
-	VFMADD213PS exp_c5<>+0(SB), Y2, Y4
-	VFMADD213PS exp_c4<>+0(SB), Y2, Y4
-	VFMADD213PS exp_c3<>+0(SB), Y2, Y4
-	VFMADD213PS exp_c2<>+0(SB), Y2, Y4
-	VFMADD213PS exp_c1<>+0(SB), Y2, Y4
-	VFMADD213PS exp_c1<>+0(SB), Y2, Y4
-	VPADDD      exp_bias<>+0(SB), Y3, Y3
-	VPSLLD      $0x17, Y3, Y3
-	VMULPS      Y3, Y4, Y2
+	VMOVUPS     exp_round<>+0(SB), Y4
+	VFMADD231PS exp_log2e<>+0(SB), Y2, Y4
+	VSUBPS      exp_round<>+0(SB), Y4, Y3
+	VFMADD231PS exp_high<>+0(SB), Y3, Y2
+	VFMADD231PS exp_low<>+0(SB), Y3, Y2
+	VMOVUPS     exp_c6<>+0(SB), Y3
+	VFMADD213PS exp_c5<>+0(SB), Y2, Y3
+	VFMADD213PS exp_c4<>+0(SB), Y2, Y3
+	VFMADD213PS exp_c3<>+0(SB), Y2, Y3
+	VFMADD213PS exp_c2<>+0(SB), Y2, Y3
+	VFMADD213PS exp_c1<>+0(SB), Y2, Y3
+	VFMADD213PS exp_c1<>+0(SB), Y2, Y3
+	VPADDD      exp_bias<>+0(SB), Y4, Y4
+	VPSLLD      $0x17, Y4, Y4
+	VMULPS      Y4, Y3, Y2
 	VMOVUPS     Y2, (CX)(AX*4)
 	ADDQ        $0x08, AX
 
@@ -4314,21 +4336,21 @@ next:
 	VMINPS      Y0, Y1, Y0
 	VMOVUPS     exp_least<>+0(SB), Y1
 	VMAXPS      Y0, Y1, Y0
-	VMOVUPS     exp_round<>+0(SB), Y1
-	VFMADD231PS exp_log2e<>+0(SB), Y0, Y1
-	VSUBPS      exp_round<>+0(SB), Y1, Y3
-	VFMADD231PS exp_high<>+0(SB), Y3, Y0
-	VFMADD231PS exp_low<>+0(SB), Y3, Y0
-	VMOVUPS     exp_c6<>+0(SB), Y3
-	VFMADD213PS exp_c5<>+0(SB), Y0, Y3
-	VFMADD213PS exp_c4<>+0(SB), Y0, Y3
-	VFMADD213PS exp_c3<>+0(SB), Y0, Y3
-	VFMADD213PS exp_c2<>+0(SB), Y0, Y3
-	VFMADD213PS exp_c1<>+0(SB), Y0, Y3
-	VFMADD213PS exp_c1<>+0(SB), Y0, Y3
-	VPADDD      exp_bias<>+0(SB), Y1, Y1
-	VPSLLD      $0x17, Y1, Y1
-	VMULPS      Y1, Y3, Y0
+	VMOVUPS     exp_round<>+0(SB), Y3
+	VFMADD231PS exp_log2e<>+0(SB), Y0, Y3
+	VSUBPS      exp_round<>+0(SB), Y3, Y1
+	VFMADD231PS exp_high<>+0(SB), Y1, Y0
+	VFMADD231PS exp_low<>+0(SB), Y1, Y0
+	VMOVUPS     exp_c6<>+0(SB), Y1
+	VFMADD213PS exp_c5<>+0(SB), Y0, Y1
+	VFMADD213PS exp_c4<>+0(SB), Y0, Y1
+	VFMADD213PS exp_c3<>+0(SB), Y0, Y1
+	VFMADD213PS exp_c2<>+0(SB), Y0, Y1
+	VFMADD213PS exp_c1<>+0(SB), Y0, Y1
+	VFMADD213PS exp_c1<>+0(SB), Y0, Y1
+	VPADDD      exp_bias<>+0(SB), Y3, Y3
+	VPSLLD      $0x17, Y3, Y3
+	VMULPS      Y3, Y1, Y0
 	VMASKMOVPS  Y0, Y2, (CX)(AX*4)
 
 end:
@@ -4351,21 +4373,21 @@ turn:
 	VMINPS      Y0, Y1, Y0
 	VMOVUPS     exp_least<>+0(SB), Y1
 	VMAXPS      Y0, Y1, Y0
-	VMOVUPS     exp_round<>+0(SB), Y1
-	VFMADD231PS exp_log2e<>+0(SB), Y0, Y1
-	VSUBPS      exp_round<>+0(SB), Y1, Y2
-	VFMADD231PS exp_high<>+0(SB), Y2, Y0
-	VFMADD231PS exp_low<>+0(SB), Y2, Y0
-	VMOVUPS     exp_c6<>+0(SB), Y2
-	VFMADD213PS exp_c5<>+0(SB), Y0, Y2
-	VFMADD213PS exp_c4<>+0(SB), Y0, Y2
-	VFMADD213PS exp_c3<>+0(SB), Y0, Y2
-	VFMADD213PS exp_c2<>+0(SB), Y0, Y2
-	VFMADD213PS exp_c1<>+0(SB), Y0, Y2
-	VFMADD213PS exp_c1<>+0(SB), Y0, Y2
-	VPADDD      exp_bias<>+0(SB), Y1, Y1
-	VPSLLD      $0x17, Y1, Y1
-	VMULPS      Y1, Y2, Y0
+	VMOVUPS     exp_round<>+0(SB), Y2
+	VFMADD231PS exp_log2e<>+0(SB), Y0, Y2
+	VSUBPS      exp_round<>+0(SB), Y2, Y1
+	VFMADD231PS exp_high<>+0(SB), Y1, Y0
+	VFMADD231PS exp_low<>+0(SB), Y1, Y0
+	VMOVUPS     exp_c6<>+0(SB), Y1
+	VFMADD213PS exp_c5<>+0(SB), Y0, Y1
+	VFMADD213PS exp_c4<>+0(SB), Y0, Y1
+	VFMADD213PS exp_c3<>+0(SB), Y0, Y1
+	VFMADD213PS exp_c2<>+0(SB), Y0, Y1
+	VFMADD213PS exp_c1<>+0(SB), Y0, Y1
+	VFMADD213PS exp_c1<>+0(SB), Y0, Y1
+	VPADDD      exp_bias<>+0(SB), Y2, Y2
+	VPSLLD      $0x17, Y2, Y2
+	VMULPS      Y2, Y1, Y0
 	VMOVUPS     element_one<>+0(SB), Y1
 	VADDPS      Y0, Y1, Y0
 	VMOVUPS     element_one<>+0(SB), Y1
@@ -4388,21 +4410,21 @@ next:
 	VMINPS      Y1, Y2, Y1
 	VMOVUPS     exp_least<>+0(SB), Y2
 	VMAXPS      Y1, Y2, Y1
-	VMOVUPS     exp_round<>+0(SB), Y2
-	VFMADD231PS exp_log2e<>+0(SB), Y1, Y2
-	VSUBPS      exp_round<>+0(SB), Y2, Y3
-	VFMADD231PS exp_high<>+0(SB), Y3, Y1
-	VFMADD231PS exp_low<>+0(SB), Y3, Y1
-	VMOVUPS     exp_c6<>+0(SB), Y3
-	VFMADD213PS exp_c5<>+0(SB), Y1, Y3
-	VFMADD213PS exp_c4<>+0(SB), Y1, Y3
-	VFMADD213PS exp_c3<>+0(SB), Y1, Y3
-	VFMADD213PS exp_c2<>+0(SB), Y1, Y3
-	VFMADD213PS exp_c1<>+0(SB), Y1, Y3
-	VFMADD213PS exp_c1<>+0(SB), Y1, Y3
-	VPADDD      exp_bias<>+0(SB), Y2, Y2
-	VPSLLD      $0x17, Y2, Y2
-	VMULPS      Y2, Y3, Y1
+	VMOVUPS     exp_round<>+0(SB), Y3
+	VFMADD231PS exp_log2e<>+0(SB), Y1, Y3
+	VSUBPS      exp_round<>+0(SB), Y3, Y2
+	VFMADD231PS exp_high<>+0(SB), Y2, Y1
+	VFMADD231PS exp_low<>+0(SB), Y2, Y1
+	VMOVUPS     exp_c6<>+0(SB), Y2
+	VFMADD213PS exp_c5<>+0(SB), Y1, Y2
+	VFMADD213PS exp_c4<>+0(SB), Y1, Y2
+	VFMADD213PS exp_c3<>+0(SB), Y1, Y2
+	VFMADD213PS exp_c2<>+0(SB), Y1, Y2
+	VFMADD213PS exp_c1<>+0(SB), Y1, Y2
+	VFMADD213PS exp_c1<>+0(SB), Y1, Y2
+	VPADDD      exp_bias<>+0(SB), Y3, Y3
+	VPSLLD      $0x17, Y3, Y3
+	VMULPS      Y3, Y2, Y1
 	VMOVUPS     element_one<>+0(SB), Y2
 	VADDPS      Y1, Y2, Y1
 	VMOVUPS     element_one<>+0(SB), Y2
@@ -4429,21 +4451,21 @@ turn:
 	VMINPS      Y1, Y2, Y1
 	VMOVUPS     exp_least<>+0(SB), Y2
 	VMAXPS      Y1, Y2, Y1
-	VMOVUPS     exp_round<>+0(SB), Y2
-	VFMADD231PS exp_log2e<>+0(SB), Y1, Y2
-	VSUBPS      exp_round<>+0(SB), Y2, Y3
-	VFMADD231PS exp_high<>+0(SB), Y3, Y1
-	VFMADD231PS exp_low<>+0(SB), Y3, Y1
-	VMOVUPS     exp_c6<>+0(SB), Y3
-	VFMADD213PS exp_c5<>+0(SB), Y1, Y3
-	VFMADD213PS exp_c4<>+0(SB), Y1, Y3
-	VFMADD213PS exp_c3<>+0(SB), Y1, Y3
-	VFMADD213PS exp_c2<>+0(SB), Y1, Y3
-	VFMADD213PS exp_c1<>+0(SB), Y1, Y3
-	VFMADD213PS exp_c1<>+0(SB), Y1, Y3
-	VPADDD      exp_bias<>+0(SB), Y2, Y2
-	VPSLLD      $0x17, Y2, Y2
-	VMULPS      Y2, Y3, Y1
+	VMOVUPS     exp_round<>+0(SB), Y3
+	VFMADD231PS exp_log2e<>+0(SB), Y1, Y3
+	VSUBPS      exp_round<>+0(SB), Y3, Y2
+	VFMADD231PS exp_high<>+0(SB), Y2, Y1
+	VFMADD231PS exp_low<>+0(SB), Y2, Y1
+	VMOVUPS     exp_c6<>+0(SB), Y2
+	VFMADD213PS exp_c5<>+0(SB), Y1, Y2
+	VFMADD213PS exp_c4<>+0(SB), Y1, Y2
+	VFMADD213PS exp_c3<>+0(SB), Y1, Y2
+	VFMADD213PS exp_c2<>+0(SB), Y1, Y2
+	VFMADD213PS exp_c1<>+0(SB), Y1, Y2
+	VFMADD213PS exp_c1<>+0(SB), Y1, Y2
+	VPADDD      exp_bias<>+0(SB), Y3, Y3
+	VPSLLD      $0x17, Y3, Y3
+	VMULPS      Y3, Y2, Y1
 	VMOVUPS     element_zero<>+0(SB), Y2
 	VSUBPS      Y0, Y2, Y2
 	VMAXPS      Y2, Y0, Y2
@@ -4488,21 +4510,21 @@ next:
 	VMINPS      Y2, Y3, Y2
 	VMOVUPS     exp_least<>+0(SB), Y3
 	VMAXPS      Y2, Y3, Y2
-	VMOVUPS     exp_round<>+0(SB), Y3
-	VFMADD231PS exp_log2e<>+0(SB), Y2, Y3
-	VSUBPS      exp_round<>+0(SB), Y3, Y4
-	VFMADD231PS exp_high<>+0(SB), Y4, Y2
-	VFMADD231PS exp_low<>+0(SB), Y4, Y2
-	VMOVUPS     exp_c6<>+0(SB), Y4
-	VFMADD213PS exp_c5<>+0(SB), Y2, Y4
-	VFMADD213PS exp_c4<>+0(SB), Y2, Y4
-	VFMADD213PS exp_c3<>+0(SB), Y2, Y4
-	VFMADD213PS exp_c2<>+0(SB), Y2, Y4
-	VFMADD213PS exp_c1<>+0(SB), Y2, Y4
-	VFMADD213PS exp_c1<>+0(SB), Y2, Y4
-	VPADDD      exp_bias<>+0(SB), Y3, Y3
-	VPSLLD      $0x17, Y3, Y3
-	VMULPS      Y3, Y4, Y2
+	VMOVUPS     exp_round<>+0(SB), Y4
+	VFMADD231PS exp_log2e<>+0(SB), Y2, Y4
+	VSUBPS      exp_round<>+0(SB), Y4, Y3
+	VFMADD231PS exp_high<>+0(SB), Y3, Y2
+	VFMADD231PS exp_low<>+0(SB), Y3, Y2
+	VMOVUPS     exp_c6<>+0(SB), Y3
+	VFMADD213PS exp_c5<>+0(SB), Y2, Y3
+	VFMADD213PS exp_c4<>+0(SB), Y2, Y3
+	VFMADD213PS exp_c3<>+0(SB), Y2, Y3
+	VFMADD213PS exp_c2<>+0(SB), Y2, Y3
+	VFMADD213PS exp_c1<>+0(SB), Y2, Y3
+	VFMADD213PS exp_c1<>+0(SB), Y2, Y3
+	VPADDD      exp_bias<>+0(SB), Y4, Y4
+	VPSLLD      $0x17, Y4, Y4
+	VMULPS      Y4, Y3, Y2
 	VMOVUPS     element_zero<>+0(SB), Y3
 	VSUBPS      Y1, Y3, Y3
 	VMAXPS      Y3, Y1, Y3
@@ -4907,21 +4929,21 @@ turn:
 	VMINPS      Y1, Y2, Y1
 	VMOVUPS     exp_least<>+0(SB), Y2
 	VMAXPS      Y1, Y2, Y1
-	VMOVUPS     exp_round<>+0(SB), Y2
-	VFMADD231PS exp_log2e<>+0(SB), Y1, Y2
-	VSUBPS      exp_round<>+0(SB), Y2, Y3
-	VFMADD231PS exp_high<>+0(SB), Y3, Y1
-	VFMADD231PS exp_low<>+0(SB), Y3, Y1
-	VMOVUPS     exp_c6<>+0(SB), Y3
-	VFMADD213PS exp_c5<>+0(SB), Y1, Y3
-	VFMADD213PS exp_c4<>+0(SB), Y1, Y3
-	VFMADD213PS exp_c3<>+0(SB), Y1, Y3
-	VFMADD213PS exp_c2<>+0(SB), Y1, Y3
-	VFMADD213PS exp_c1<>+0(SB), Y1, Y3
-	VFMADD213PS exp_c1<>+0(SB), Y1, Y3
-	VPADDD      exp_bias<>+0(SB), Y2, Y2
-	VPSLLD      $0x17, Y2, Y2
-	VMULPS      Y2, Y3, Y1
+	VMOVUPS     exp_round<>+0(SB), Y3
+	VFMADD231PS exp_log2e<>+0(SB), Y1, Y3
+	VSUBPS      exp_round<>+0(SB), Y3, Y2
+	VFMADD231PS exp_high<>+0(SB), Y2, Y1
+	VFMADD231PS exp_low<>+0(SB), Y2, Y1
+	VMOVUPS     exp_c6<>+0(SB), Y2
+	VFMADD213PS exp_c5<>+0(SB), Y1, Y2
+	VFMADD213PS exp_c4<>+0(SB), Y1, Y2
+	VFMADD213PS exp_c3<>+0(SB), Y1, Y2
+	VFMADD213PS exp_c2<>+0(SB), Y1, Y2
+	VFMADD213PS exp_c1<>+0(SB), Y1, Y2
+	VFMADD213PS exp_c1<>+0(SB), Y1, Y2
+	VPADDD      exp_bias<>+0(SB), Y3, Y3
+	VPSLLD      $0x17, Y3, Y3
+	VMULPS      Y3, Y2, Y1
 	VMOVUPS     element_zero<>+0(SB), Y2
 	VSUBPS      Y0, Y2, Y2
 	VMAXPS      Y2, Y0, Y2
@@ -4972,21 +4994,21 @@ next:
 	VMINPS      Y2, Y3, Y2
 	VMOVUPS     exp_least<>+0(SB), Y3
 	VMAXPS      Y2, Y3, Y2
-	VMOVUPS     exp_round<>+0(SB), Y3
-	VFMADD231PS exp_log2e<>+0(SB), Y2, Y3
-	VSUBPS      exp_round<>+0(SB), Y3, Y4
-	VFMADD231PS exp_high<>+0(SB), Y4, Y2
-	VFMADD231PS exp_low<>+0(SB), Y4, Y2
-	VMOVUPS     exp_c6<>+0(SB), Y4
-	VFMADD213PS exp_c5<>+0(SB), Y2, Y4
-	VFMADD213PS exp_c4<>+0(SB), Y2, Y4
-	VFMADD213PS exp_c3<>+0(SB), Y2, Y4
-	VFMADD213PS exp_c2<>+0(SB), Y2, Y4
-	VFMADD213PS exp_c1<>+0(SB), Y2, Y4
-	VFMADD213PS exp_c1<>+0(SB), Y2, Y4
-	VPADDD      exp_bias<>+0(SB), Y3, Y3
-	VPSLLD      $0x17, Y3, Y3
-	VMULPS      Y3, Y4, Y2
+	VMOVUPS     exp_round<>+0(SB), Y4
+	VFMADD231PS exp_log2e<>+0(SB), Y2, Y4
+	VSUBPS      exp_round<>+0(SB), Y4, Y3
+	VFMADD231PS exp_high<>+0(SB), Y3, Y2
+	VFMADD231PS exp_low<>+0(SB), Y3, Y2
+	VMOVUPS     exp_c6<>+0(SB), Y3
+	VFMADD213PS exp_c5<>+0(SB), Y2, Y3
+	VFMADD213PS exp_c4<>+0(SB), Y2, Y3
+	VFMADD213PS exp_c3<>+0(SB), Y2, Y3
+	VFMADD213PS exp_c2<>+0(SB), Y2, Y3
+	VFMADD213PS exp_c1<>+0(SB), Y2, Y3
+	VFMADD213PS exp_c1<>+0(SB), Y2, Y3
+	VPADDD      exp_bias<>+0(SB), Y4, Y4
+	VPSLLD      $0x17, Y4, Y4
+	VMULPS      Y4, Y3, Y2
 	VMOVUPS     element_zero<>+0(SB), Y3
 	VSUBPS      Y1, Y3, Y3
 	VMAXPS      Y3, Y1, Y3
@@ -8095,75 +8117,66 @@ TEXT ·expColumnsAVX512(SB), NOSPLIT, $0-40
 	MOVQ         shift+24(FP), DX
 	MOVQ         total+32(FP), BX
 	VMOVUPS      exp_bias<>+0(SB), Z0
-	VMOVUPS      exp_c1<>+0(SB), Z1
-	VMOVUPS      exp_c2<>+0(SB), Z2
-	VMOVUPS      exp_c3<>+0(SB), Z3
-	VMOVUPS      exp_c4<>+0(SB), Z4
-	VMOVUPS      exp_c5<>+0(SB), Z5
-	VMOVUPS      exp_c6<>+0(SB), Z6
-	VMOVUPS      exp_high<>+0(SB), Z7
-	VMOVUPS      exp_least<>+0(SB), Z8
-	VMOVUPS      exp_log2e<>+0(SB), Z9
-	VMOVUPS      exp_low<>+0(SB), Z10
-	VMOVUPS      exp_round<>+0(SB), Z11
-	VBROADCASTSS scale+16(FP), Z12
-	VMOVUPS      (DX), Z13
-	VMOVUPS      (BX), Z15
-	VMOVUPS      64(DX), Z14
-	VMOVUPS      64(BX), Z16
+	VMOVUPS      exp_c1<>+0(SB), Z0
+	VMOVUPS      exp_c2<>+0(SB), Z1
+	VMOVUPS      exp_c3<>+0(SB), Z2
+	VMOVUPS      exp_c4<>+0(SB), Z3
+	VMOVUPS      exp_c5<>+0(SB), Z4
+	VMOVUPS      exp_c6<>+0(SB), Z5
+	VMOVUPS      exp_high<>+0(SB), Z6
+	VMOVUPS      exp_least<>+0(SB), Z7
+	VMOVUPS      exp_log2e<>+0(SB), Z7
+	VMOVUPS      exp_low<>+0(SB), Z8
+	VMOVUPS      exp_most<>+0(SB), Z9
+	VMOVUPS      exp_round<>+0(SB), Z9
+	VBROADCASTSS scale+16(FP), Z9
+	VMOVUPS      (DX), Z10
+	VMOVUPS      (BX), Z12
+	VMOVUPS      64(DX), Z11
+	VMOVUPS      64(BX), Z13
 	TESTQ        CX, CX
 	JZ           end
 
 row:
-	VMOVUPS     Z13, Z17
-	VFMADD231PS (AX), Z12, Z17
-	VMOVUPS     Z8, Z18
-	VMAXPS      Z17, Z18, Z17
-	VMOVUPS     Z11, Z18
-	VFMADD231PS Z9, Z17, Z18
-	VSUBPS      Z11, Z18, Z19
-	VFMADD231PS Z7, Z19, Z17
-	VFMADD231PS Z10, Z19, Z17
-	VMOVUPS     Z6, Z19
-	VFMADD213PS Z5, Z17, Z19
-	VFMADD213PS Z4, Z17, Z19
-	VFMADD213PS Z3, Z17, Z19
-	VFMADD213PS Z2, Z17, Z19
-	VFMADD213PS Z1, Z17, Z19
-	VFMADD213PS Z1, Z17, Z19
-	VPADDD      Z0, Z18, Z18
-	VPSLLD      $0x17, Z18, Z18
-	VMULPS      Z18, Z19, Z17
-	VMOVUPS     Z17, (AX)
-	VADDPS      Z17, Z15, Z15
-	VMOVUPS     Z14, Z17
-	VFMADD231PS 64(AX), Z12, Z17
-	VMOVUPS     Z8, Z18
-	VMAXPS      Z17, Z18, Z17
-	VMOVUPS     Z11, Z18
-	VFMADD231PS Z9, Z17, Z18
-	VSUBPS      Z11, Z18, Z19
-	VFMADD231PS Z7, Z19, Z17
-	VFMADD231PS Z10, Z19, Z17
-	VMOVUPS     Z6, Z19
-	VFMADD213PS Z5, Z17, Z19
-	VFMADD213PS Z4, Z17, Z19
-	VFMADD213PS Z3, Z17, Z19
-	VFMADD213PS Z2, Z17, Z19
-	VFMADD213PS Z1, Z17, Z19
-	VFMADD213PS Z1, Z17, Z19
-	VPADDD      Z0, Z18, Z18
-	VPSLLD      $0x17, Z18, Z18
-	VMULPS      Z18, Z19, Z17
-	VMOVUPS     Z17, 64(AX)
-	VADDPS      Z17, Z16, Z16
+	VMOVUPS     Z10, Z14
+	VFMADD231PS (AX), Z9, Z14
+	VMULPS      Z7, Z14, Z15
+	VRNDSCALEPS $0x00, Z15, Z15
+	VFMADD231PS Z6, Z15, Z14
+	VFMADD231PS Z8, Z15, Z14
+	VMOVUPS     Z5, Z16
+	VFMADD213PS Z4, Z14, Z16
+	VFMADD213PS Z3, Z14, Z16
+	VFMADD213PS Z2, Z14, Z16
+	VFMADD213PS Z1, Z14, Z16
+	VFMADD213PS Z0, Z14, Z16
+	VFMADD213PS Z0, Z14, Z16
+	VSCALEFPS   Z15, Z16, Z14
+	VMOVUPS     Z14, (AX)
+	VADDPS      Z14, Z12, Z12
+	VMOVUPS     Z11, Z14
+	VFMADD231PS 64(AX), Z9, Z14
+	VMULPS      Z7, Z14, Z15
+	VRNDSCALEPS $0x00, Z15, Z15
+	VFMADD231PS Z6, Z15, Z14
+	VFMADD231PS Z8, Z15, Z14
+	VMOVUPS     Z5, Z16
+	VFMADD213PS Z4, Z14, Z16
+	VFMADD213PS Z3, Z14, Z16
+	VFMADD213PS Z2, Z14, Z16
+	VFMADD213PS Z1, Z14, Z16
+	VFMADD213PS Z0, Z14, Z16
+	VFMADD213PS Z0, Z14, Z16
+	VSCALEFPS   Z15, Z16, Z14
+	VMOVUPS     Z14, 64(AX)
+	VADDPS      Z14, Z13, Z13
 	ADDQ        $0x00000080, AX
 	DECQ        CX
 	JNZ         row
 
 end:
-	VMOVUPS Z15, (BX)
-	VMOVUPS Z16, 64(BX)
+	VMOVUPS Z12, (BX)
+	VMOVUPS Z13, 64(BX)
 	VZEROUPPER
 	RET
 
@@ -8176,74 +8189,65 @@ TEXT ·expGradientColumnsAVX512(SB), NOSPLIT, $0-48
 	MOVQ         shift+32(FP), BX
 	MOVQ         delta+40(FP), SI
 	VMOVUPS      exp_bias<>+0(SB), Z0
-	VMOVUPS      exp_c1<>+0(SB), Z1
-	VMOVUPS      exp_c2<>+0(SB), Z2
-	VMOVUPS      exp_c3<>+0(SB), Z3
-	VMOVUPS      exp_c4<>+0(SB), Z4
-	VMOVUPS      exp_c5<>+0(SB), Z5
-	VMOVUPS      exp_c6<>+0(SB), Z6
-	VMOVUPS      exp_high<>+0(SB), Z7
-	VMOVUPS      exp_least<>+0(SB), Z8
-	VMOVUPS      exp_log2e<>+0(SB), Z9
-	VMOVUPS      exp_low<>+0(SB), Z10
-	VMOVUPS      exp_round<>+0(SB), Z11
-	VBROADCASTSS scale+24(FP), Z12
-	VMOVUPS      (BX), Z13
-	VMOVUPS      (SI), Z15
-	VMOVUPS      64(BX), Z14
-	VMOVUPS      64(SI), Z16
+	VMOVUPS      exp_c1<>+0(SB), Z0
+	VMOVUPS      exp_c2<>+0(SB), Z1
+	VMOVUPS      exp_c3<>+0(SB), Z2
+	VMOVUPS      exp_c4<>+0(SB), Z3
+	VMOVUPS      exp_c5<>+0(SB), Z4
+	VMOVUPS      exp_c6<>+0(SB), Z5
+	VMOVUPS      exp_high<>+0(SB), Z6
+	VMOVUPS      exp_least<>+0(SB), Z7
+	VMOVUPS      exp_log2e<>+0(SB), Z7
+	VMOVUPS      exp_low<>+0(SB), Z8
+	VMOVUPS      exp_most<>+0(SB), Z9
+	VMOVUPS      exp_round<>+0(SB), Z9
+	VBROADCASTSS scale+24(FP), Z9
+	VMOVUPS      (BX), Z10
+	VMOVUPS      (SI), Z12
+	VMOVUPS      64(BX), Z11
+	VMOVUPS      64(SI), Z13
 
 row:
-	VMOVUPS     Z13, Z17
-	VFMADD231PS (AX), Z12, Z17
-	VMOVUPS     Z8, Z18
-	VMAXPS      Z17, Z18, Z17
-	VMOVUPS     Z11, Z18
-	VFMADD231PS Z9, Z17, Z18
-	VSUBPS      Z11, Z18, Z19
-	VFMADD231PS Z7, Z19, Z17
-	VFMADD231PS Z10, Z19, Z17
-	VMOVUPS     Z6, Z19
-	VFMADD213PS Z5, Z17, Z19
-	VFMADD213PS Z4, Z17, Z19
-	VFMADD213PS Z3, Z17, Z19
-	VFMADD213PS Z2, Z17, Z19
-	VFMADD213PS Z1, Z17, Z19
-	VFMADD213PS Z1, Z17, Z19
-	VPADDD      Z0, Z18, Z18
-	VPSLLD      $0x17, Z18, Z18
-	VMULPS      Z18, Z19, Z17
-	VMOVUPS     Z17, (AX)
-	VMOVUPS     (CX), Z18
-	VSUBPS      Z15, Z18, Z18
-	VMULPS      Z12, Z17, Z17
-	VMULPS      Z17, Z18, Z18
-	VMOVUPS     Z18, (CX)
-	VMOVUPS     Z14, Z17
-	VFMADD231PS 64(AX), Z12, Z17
-	VMOVUPS     Z8, Z18
-	VMAXPS      Z17, Z18, Z17
-	VMOVUPS     Z11, Z18
-	VFMADD231PS Z9, Z17, Z18
-	VSUBPS      Z11, Z18, Z19
-	VFMADD231PS Z7, Z19, Z17
-	VFMADD231PS Z10, Z19, Z17
-	VMOVUPS     Z6, Z19
-	VFMADD213PS Z5, Z17, Z19
-	VFMADD213PS Z4, Z17, Z19
-	VFMADD213PS Z3, Z17, Z19
-	VFMADD213PS Z2, Z17, Z19
-	VFMADD213PS Z1, Z17, Z19
-	VFMADD213PS Z1, Z17, Z19
-	VPADDD      Z0, Z18, Z18
-	VPSLLD      $0x17, Z18, Z18
-	VMULPS      Z18, Z19, Z17
-	VMOVUPS     Z17, 64(AX)
-	VMOVUPS     64(CX), Z18
-	VSUBPS      Z16, Z18, Z18
-	VMULPS      Z12, Z17, Z17
-	VMULPS      Z17, Z18, Z18
-	VMOVUPS     Z18, 64(CX)
+	VMOVUPS     Z10, Z14
+	VFMADD231PS (AX), Z9, Z14
+	VMULPS      Z7, Z14, Z15
+	VRNDSCALEPS $0x00, Z15, Z15
+	VFMADD231PS Z6, Z15, Z14
+	VFMADD231PS Z8, Z15, Z14
+	VMOVUPS     Z5, Z16
+	VFMADD213PS Z4, Z14, Z16
+	VFMADD213PS Z3, Z14, Z16
+	VFMADD213PS Z2, Z14, Z16
+	VFMADD213PS Z1, Z14, Z16
+	VFMADD213PS Z0, Z14, Z16
+	VFMADD213PS Z0, Z14, Z16
+	VSCALEFPS   Z15, Z16, Z14
+	VMOVUPS     Z14, (AX)
+	VMOVUPS     (CX), Z15
+	VSUBPS      Z12, Z15, Z15
+	VMULPS      Z9, Z14, Z14
+	VMULPS      Z14, Z15, Z15
+	VMOVUPS     Z15, (CX)
+	VMOVUPS     Z11, Z14
+	VFMADD231PS 64(AX), Z9, Z14
+	VMULPS      Z7, Z14, Z15
+	VRNDSCALEPS $0x00, Z15, Z15
+	VFMADD231PS Z6, Z15, Z14
+	VFMADD231PS Z8, Z15, Z14
+	VMOVUPS     Z5, Z16
+	VFMADD213PS Z4, Z14, Z16
+	VFMADD213PS Z3, Z14, Z16
+	VFMADD213PS Z2, Z14, Z16
+	VFMADD213PS Z1, Z14, Z16
+	VFMADD213PS Z0, Z14, Z16
+	VFMADD213PS Z0, Z14, Z16
+	VSCALEFPS   Z15, Z16, Z14
+	VMOVUPS     Z14, 64(AX)
+	VMOVUPS     64(CX), Z15
+	VSUBPS      Z13, Z15, Z15
+	VMULPS      Z9, Z14, Z14
+	VMULPS      Z14, Z15, Z15
+	VMOVUPS     Z15, 64(CX)
 	ADDQ        $0x00000080, AX
 	ADDQ        $0x00000080, CX
 	DECQ        DX
@@ -8260,72 +8264,63 @@ TEXT ·expGradientRowsAVX512(SB), NOSPLIT, $0-48
 	MOVQ         shift+32(FP), BX
 	MOVQ         delta+40(FP), SI
 	VMOVUPS      exp_bias<>+0(SB), Z0
-	VMOVUPS      exp_c1<>+0(SB), Z1
-	VMOVUPS      exp_c2<>+0(SB), Z2
-	VMOVUPS      exp_c3<>+0(SB), Z3
-	VMOVUPS      exp_c4<>+0(SB), Z4
-	VMOVUPS      exp_c5<>+0(SB), Z5
-	VMOVUPS      exp_c6<>+0(SB), Z6
-	VMOVUPS      exp_high<>+0(SB), Z7
-	VMOVUPS      exp_least<>+0(SB), Z8
-	VMOVUPS      exp_log2e<>+0(SB), Z9
-	VMOVUPS      exp_low<>+0(SB), Z10
-	VMOVUPS      exp_round<>+0(SB), Z11
-	VBROADCASTSS scale+24(FP), Z12
+	VMOVUPS      exp_c1<>+0(SB), Z0
+	VMOVUPS      exp_c2<>+0(SB), Z1
+	VMOVUPS      exp_c3<>+0(SB), Z2
+	VMOVUPS      exp_c4<>+0(SB), Z3
+	VMOVUPS      exp_c5<>+0(SB), Z4
+	VMOVUPS      exp_c6<>+0(SB), Z5
+	VMOVUPS      exp_high<>+0(SB), Z6
+	VMOVUPS      exp_least<>+0(SB), Z7
+	VMOVUPS      exp_log2e<>+0(SB), Z7
+	VMOVUPS      exp_low<>+0(SB), Z8
+	VMOVUPS      exp_most<>+0(SB), Z9
+	VMOVUPS      exp_round<>+0(SB), Z9
+	VBROADCASTSS scale+24(FP), Z9
 
 row:
-	VBROADCASTSS (BX), Z14
-	VBROADCASTSS (SI), Z13
-	VFMADD231PS  (AX), Z12, Z14
-	VMOVUPS      Z8, Z15
-	VMAXPS       Z14, Z15, Z14
-	VMOVUPS      Z11, Z15
-	VFMADD231PS  Z9, Z14, Z15
-	VSUBPS       Z11, Z15, Z16
-	VFMADD231PS  Z7, Z16, Z14
-	VFMADD231PS  Z10, Z16, Z14
-	VMOVUPS      Z6, Z16
-	VFMADD213PS  Z5, Z14, Z16
-	VFMADD213PS  Z4, Z14, Z16
-	VFMADD213PS  Z3, Z14, Z16
-	VFMADD213PS  Z2, Z14, Z16
-	VFMADD213PS  Z1, Z14, Z16
-	VFMADD213PS  Z1, Z14, Z16
-	VPADDD       Z0, Z15, Z15
-	VPSLLD       $0x17, Z15, Z15
-	VMULPS       Z15, Z16, Z14
-	VMOVUPS      Z14, (AX)
-	VMOVUPS      (CX), Z15
-	VSUBPS       Z13, Z15, Z15
-	VMULPS       Z12, Z14, Z14
-	VMULPS       Z14, Z15, Z15
-	VMOVUPS      Z15, (CX)
-	VBROADCASTSS (BX), Z14
-	VBROADCASTSS (SI), Z13
-	VFMADD231PS  64(AX), Z12, Z14
-	VMOVUPS      Z8, Z15
-	VMAXPS       Z14, Z15, Z14
-	VMOVUPS      Z11, Z15
-	VFMADD231PS  Z9, Z14, Z15
-	VSUBPS       Z11, Z15, Z16
-	VFMADD231PS  Z7, Z16, Z14
-	VFMADD231PS  Z10, Z16, Z14
-	VMOVUPS      Z6, Z16
-	VFMADD213PS  Z5, Z14, Z16
-	VFMADD213PS  Z4, Z14, Z16
-	VFMADD213PS  Z3, Z14, Z16
-	VFMADD213PS  Z2, Z14, Z16
-	VFMADD213PS  Z1, Z14, Z16
-	VFMADD213PS  Z1, Z14, Z16
-	VPADDD       Z0, Z15, Z15
-	VPSLLD       $0x17, Z15, Z15
-	VMULPS       Z15, Z16, Z14
-	VMOVUPS      Z14, 64(AX)
-	VMOVUPS      64(CX), Z15
-	VSUBPS       Z13, Z15, Z15
-	VMULPS       Z12, Z14, Z14
-	VMULPS       Z14, Z15, Z15
-	VMOVUPS      Z15, 64(CX)
+	VBROADCASTSS (BX), Z11
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  (AX), Z9, Z11
+	VMULPS       Z7, Z11, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VFMADD231PS  Z6, Z12, Z11
+	VFMADD231PS  Z8, Z12, Z11
+	VMOVUPS      Z5, Z13
+	VFMADD213PS  Z4, Z11, Z13
+	VFMADD213PS  Z3, Z11, Z13
+	VFMADD213PS  Z2, Z11, Z13
+	VFMADD213PS  Z1, Z11, Z13
+	VFMADD213PS  Z0, Z11, Z13
+	VFMADD213PS  Z0, Z11, Z13
+	VSCALEFPS    Z12, Z13, Z11
+	VMOVUPS      Z11, (AX)
+	VMOVUPS      (CX), Z12
+	VSUBPS       Z10, Z12, Z12
+	VMULPS       Z9, Z11, Z11
+	VMULPS       Z11, Z12, Z12
+	VMOVUPS      Z12, (CX)
+	VBROADCASTSS (BX), Z11
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  64(AX), Z9, Z11
+	VMULPS       Z7, Z11, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VFMADD231PS  Z6, Z12, Z11
+	VFMADD231PS  Z8, Z12, Z11
+	VMOVUPS      Z5, Z13
+	VFMADD213PS  Z4, Z11, Z13
+	VFMADD213PS  Z3, Z11, Z13
+	VFMADD213PS  Z2, Z11, Z13
+	VFMADD213PS  Z1, Z11, Z13
+	VFMADD213PS  Z0, Z11, Z13
+	VFMADD213PS  Z0, Z11, Z13
+	VSCALEFPS    Z12, Z13, Z11
+	VMOVUPS      Z11, 64(AX)
+	VMOVUPS      64(CX), Z12
+	VSUBPS       Z10, Z12, Z12
+	VMULPS       Z9, Z11, Z11
+	VMULPS       Z11, Z12, Z12
+	VMOVUPS      Z12, 64(CX)
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x04, BX
@@ -9681,6 +9676,106 @@ vector:
 	ADDQ        DX, R10
 	DECQ        R9
 	JNZ         block
+	VZEROUPPER
+	RET
+
+// func attendAVX512x4(keys int, k *float32, v *float32, step int, q *float32, scale float32, y *float32, total *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·attendAVX512x4(SB), NOSPLIT, $0-64
+	MOVQ         keys+0(FP), AX
+	MOVQ         k+8(FP), CX
+	MOVQ         v+16(FP), DX
+	MOVQ         step+24(FP), BX
+	MOVQ         q+32(FP), SI
+	SHLQ         $0x02, BX
+	VMOVUPS      softmax_c0<>+0(SB), Z0
+	VMOVUPS      softmax_c1<>+0(SB), Z1
+	VMOVUPS      softmax_c2<>+0(SB), Z2
+	VMOVUPS      softmax_c3<>+0(SB), Z3
+	VMOVUPS      softmax_c4<>+0(SB), Z4
+	VMOVUPS      softmax_c5<>+0(SB), Z5
+	VMOVUPS      softmax_least<>+0(SB), Z6
+	VBROADCASTSS scale+40(FP), Z13
+	VMULPS       (SI), Z13, Z6
+	VXORPS       Z14, Z14, Z14
+	VMULPS       64(SI), Z13, Z7
+	VXORPS       Z15, Z15, Z15
+	VMULPS       128(SI), Z13, Z8
+	VXORPS       Z16, Z16, Z16
+	VMULPS       192(SI), Z13, Z9
+	VXORPS       Z17, Z17, Z17
+	VMULPS       256(SI), Z13, Z10
+	VXORPS       Z18, Z18, Z18
+	VMULPS       320(SI), Z13, Z11
+	VXORPS       Z19, Z19, Z19
+	VMULPS       384(SI), Z13, Z12
+	VXORPS       Z20, Z20, Z20
+	VMULPS       448(SI), Z13, Z13
+	VXORPS       Z21, Z21, Z21
+	VXORPS       Z22, Z22, Z22
+	VXORPS       Z23, Z23, Z23
+
+key:
+	VBROADCASTSS (CX), Z24
+	VMULPS       Z6, Z24, Z25
+	VMULPS       Z7, Z24, Z26
+	VBROADCASTSS 4(CX), Z24
+	VFMADD231PS  Z8, Z24, Z25
+	VFMADD231PS  Z9, Z24, Z26
+	VBROADCASTSS 8(CX), Z24
+	VFMADD231PS  Z10, Z24, Z25
+	VFMADD231PS  Z11, Z24, Z26
+	VBROADCASTSS 12(CX), Z24
+	VFMADD231PS  Z12, Z24, Z25
+	VFMADD231PS  Z13, Z24, Z26
+	VRNDSCALEPS  $0x00, Z25, Z24
+	VRNDSCALEPS  $0x00, Z26, Z27
+	VSUBPS       Z24, Z25, Z25
+	VSUBPS       Z27, Z26, Z26
+	VMOVAPS      Z5, Z28
+	VMOVAPS      Z5, Z29
+	VFMADD213PS  Z4, Z25, Z28
+	VFMADD213PS  Z4, Z26, Z29
+	VFMADD213PS  Z3, Z25, Z28
+	VFMADD213PS  Z3, Z26, Z29
+	VFMADD213PS  Z2, Z25, Z28
+	VFMADD213PS  Z2, Z26, Z29
+	VFMADD213PS  Z1, Z25, Z28
+	VFMADD213PS  Z1, Z26, Z29
+	VFMADD213PS  Z0, Z25, Z28
+	VFMADD213PS  Z0, Z26, Z29
+	VSCALEFPS    Z24, Z28, Z25
+	VSCALEFPS    Z27, Z29, Z26
+	VADDPS       Z25, Z22, Z22
+	VADDPS       Z26, Z23, Z23
+	VBROADCASTSS (DX), Z24
+	VFMADD231PS  Z25, Z24, Z14
+	VFMADD231PS  Z26, Z24, Z15
+	VBROADCASTSS 4(DX), Z24
+	VFMADD231PS  Z25, Z24, Z16
+	VFMADD231PS  Z26, Z24, Z17
+	VBROADCASTSS 8(DX), Z24
+	VFMADD231PS  Z25, Z24, Z18
+	VFMADD231PS  Z26, Z24, Z19
+	VBROADCASTSS 12(DX), Z24
+	VFMADD231PS  Z25, Z24, Z20
+	VFMADD231PS  Z26, Z24, Z21
+	ADDQ         BX, CX
+	ADDQ         BX, DX
+	DECQ         AX
+	JNZ          key
+	MOVQ         y+48(FP), AX
+	MOVQ         total+56(FP), CX
+	VMOVUPS      Z14, (AX)
+	VMOVUPS      Z15, 64(AX)
+	VMOVUPS      Z16, 128(AX)
+	VMOVUPS      Z17, 192(AX)
+	VMOVUPS      Z18, 256(AX)
+	VMOVUPS      Z19, 320(AX)
+	VMOVUPS      Z20, 384(AX)
+	VMOVUPS      Z21, 448(AX)
+	VMOVUPS      Z22, (CX)
+	VMOVUPS      Z23, 64(CX)
 	VZEROUPPER
 	RET
 

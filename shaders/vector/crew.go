@@ -31,22 +31,6 @@ func (c *Calls) Multiply(m *Matrix, rows int, a []float32, row, step int, sums [
 	c.MultiplyPart(m, Part{0, m.k, 0, m.Panels()}, Left{a, 1, rows, 0, row, step}, sums, stride, add)
 }
 
-func (c *Calls) MaxOfColumns(most, x []float32) {
-	if c == nil {
-		MaxOfColumns(most, x)
-		return
-	}
-	c.call(callMax, address(x), address(most), int32(len(x)/len(most)))
-}
-
-func (c *Calls) AddScaled(y, x []float32, s float32) {
-	if c == nil {
-		AddScaled(y, x, s)
-		return
-	}
-	c.call(callAddScaled, address(y), address(x), int32(len(y)), int32(math.Float32bits(s)))
-}
-
 func (c *Calls) ExpColumns(x []float32, scale float32, shift, total []float32) {
 	if c == nil {
 		ExpColumns(x, scale, shift, total)
@@ -86,7 +70,7 @@ const (
 	callWords  = 17
 	slotWords  = 1 + MostCalls*callWords
 
-	callMultiply, callMax, callAddScaled, callExp = 0, 1, 2, 3
+	callMultiply, callExp = 0, 1
 )
 
 // board is where threads find their work.

@@ -1,5 +1,7 @@
 package vector
 
+import "math"
+
 // These functions are attention's softmax of a panel x (rows, Columns) of scores, along its
 // columns, and the gradient along columns or rows. most, shift, total and delta have an element for
 // each of these.
@@ -15,6 +17,18 @@ func MaxOfColumns(most, x []float32) {
 	for i, v := range x {
 		most[i%n] = max(most[i%n], v)
 	}
+}
+
+// Attends says whether the level in use has Attend for heads of some channels.
+func Attends(channels int) bool { return Current().attend[channels] != nil }
+
+// Attend is attention of the queries that are the columns of m, a panel (width, Columns), by keys k
+// and values v, step elements apart: y (width, Columns) becomes the sums of the values times
+// e^(scale k q), and total (Columns) the sums of these weights, infinite if a weight is. m changes.
+func (m *Matrix) Attend(keys int, k, v []float32, step int, scale float32, y, total []float32) {
+	end := (keys-1)*step + m.k - 1
+	_, _, _, _ = k[end], v[end], y[m.k*m.level.columns-1], total[m.level.columns-1] // vectors check no bounds
+	m.level.attend[m.k](keys, &k[0], &v[0], step, &m.data[0], scale*math.Log2E, &y[0], &total[0])
 }
 
 // ExpColumns replaces every x by e^(scale x + shift of its column), at most e^88, and adds the

@@ -32,13 +32,13 @@ func crewOrSkip(t *testing.T) *Crew {
 }
 
 // panel computes attention on one panel, and a product of several lines.
-type panel struct{ x, right, sums, most, shift, total []float32 }
+type panel struct{ x, right, sums, shift, total []float32 }
 
 const panelKeys, panelWidth = 600, 24
 
 func newPanel(seed uint64) *panel {
 	return &panel{x: random(panelKeys*panelWidth, seed), sums: make([]float32, panelKeys*Columns()), right: random(panelWidth*Columns(), seed+1),
-		most: make([]float32, Columns()), shift: make([]float32, Columns()), total: make([]float32, Columns())}
+		shift: make([]float32, Columns()), total: make([]float32, Columns())}
 }
 
 func (p *panel) compute(c *Calls) {
@@ -47,9 +47,7 @@ func (p *panel) compute(c *Calls) {
 	c.Multiply(&m, panelKeys, p.x, panelWidth, 1, p.sums, Columns(), false)
 	lines := Left{Values: p.x, Lines: 3, Rows: 100, Line: 130 * panelWidth, Row: panelWidth, Step: 1}
 	c.MultiplyPart(&m, Part{First: 2, Terms: 20, Panels: 1}, lines, p.sums, Columns(), true)
-	c.MaxOfColumns(p.most, p.sums)
-	c.AddScaled(p.shift, p.most, -.5)
-	c.ExpColumns(p.sums, .5, p.shift, p.total)
+	c.ExpColumns(p.sums, .05, p.shift, p.total)
 }
 
 // Threads give the bits of the program, at every level, also in memory that is newer than the
@@ -121,8 +119,8 @@ func TestThreadThatIsLate(t *testing.T) {
 func TestTooManyCalls(t *testing.T) {
 	c, x := &Calls{}, make([]float32, 8)
 	for range MostCalls {
-		c.AddScaled(x, x, 1)
+		c.ExpColumns(x, 1, x, x)
 	}
-	assert.Panics(t, func() { c.AddScaled(x, x, 1) })
-	assert.EqualValues(t, math.Float32bits(1), board[boardCalls+1+4])
+	assert.Panics(t, func() { c.ExpColumns(x, 1, x, x) })
+	assert.EqualValues(t, math.Float32bits(1), board[boardCalls+1+5])
 }

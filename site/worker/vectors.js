@@ -45,10 +45,7 @@ class Board {
     let at = CALLS + slot * SLOT_WORDS;
     for (let left = n[at++]; left > 0; left--, at += WORDS) {
       if (n[at] === 0) this.#multiply(module, at + 1);
-      else if (n[at] === 1) module.maxOfColumns(n[at + 1], n[at + 2], n[at + 3]);
-      else if (n[at] === 2) module.addScaled(n[at + 1], n[at + 2], n[at + 3], f[at + 4]);
-      else if (n[at] === 3)
-        module.expColumns(n[at + 1], n[at + 2], n[at + 3], n[at + 4], f[at + 5]);
+      else module.expColumns(n[at + 1], n[at + 2], n[at + 3], n[at + 4], f[at + 5]);
     }
     Atomics.store(n, DONE + slot, 1);
   }

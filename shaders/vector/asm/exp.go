@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -34,7 +35,7 @@ func newConstants(prefix string, numbers ...number) constants {
 
 // expConstants are the numbers for e^x of elements.go.
 func expConstants() constants {
-	return newConstants("exp_", number{"bias", 127}, float("least", -87), float("log2e", math.Log2E), float("round", 3<<22),
+	return newConstants("exp_", number{"bias", 127}, float("least", -87), float("most", 88), float("log2e", math.Log2E), float("round", 3<<22),
 		float("high", -0.693359375), float("low", 2.12194440e-4), float("c6", 1./720), float("c5", 1./120),
 		float("c4", 1./24), float("c3", 1./6), float("c2", 1./2), float("c1", 1))
 }
@@ -53,20 +54,32 @@ func (c constants) inRegisters(l *level) constants {
 	return held
 }
 
-// exp replaces x, at most 88, by e^x. A NaN stays.
+// exp replaces x by e^x. A NaN stays. With eight lanes x has to be at most 88, and below -87 the
+// result is e^-87.
 func (l *level) exp(c constants, x Op) {
-	shifted, n, e := l.register(), l.register(), l.register()
-	limit := l.register()
-	VMOVUPS(c["least"], limit)
-	VMAXPS(x, limit, x) // with a NaN the result is the first argument
-	VMOVUPS(c["round"], shifted)
-	VFMADD231PS(c["log2e"], x, shifted)
-	VSUBPS(c["round"], shifted, n)
+	n, e := l.register(), l.register()
+	shifted := n
+	if l.lanes == 16 {
+		VMULPS(c["log2e"], x, n)
+		VRNDSCALEPS(U8(0), n, n) // to a whole number
+	} else {
+		limit := l.register()
+		VMOVUPS(c["least"], limit)
+		VMAXPS(x, limit, x) // with a NaN the result is the first argument
+		shifted = l.register()
+		VMOVUPS(c["round"], shifted)
+		VFMADD231PS(c["log2e"], x, shifted)
+		VSUBPS(c["round"], shifted, n)
+	}
 	VFMADD231PS(c["high"], n, x)
 	VFMADD231PS(c["low"], n, x)
 	VMOVUPS(c["c6"], e)
 	for _, name := range []string{"c5", "c4", "c3", "c2", "c1", "c1"} {
 		VFMADD213PS(c[name], x, e)
+	}
+	if l.lanes == 16 {
+		VSCALEFPS(n, e, x)
+		return
 	}
 	VPADDD(c["bias"], shifted, shifted)
 	VPSLLD(U8(23), shifted, shifted)
@@ -92,6 +105,11 @@ func (l *level) expColumns(c constants) {
 		v := l.register()
 		VMOVUPS(shifts[i], v)
 		VFMADD231PS(l.vector(x, i), scale, v)
+		if l.lanes == 8 {
+			most := l.register()
+			VMOVUPS(c["most"], most)
+			VMINPS(v, most, v) // with a NaN the result is the first argument
+		}
 		l.exp(c, v)
 		VMOVUPS(v, l.vector(x, i))
 		VADDPS(v, totals[i], totals[i])
@@ -102,6 +120,70 @@ func (l *level) expColumns(c constants) {
 	Label("end")
 	for i := range 2 {
 		VMOVUPS(totals[i], l.vector(total, i))
+	}
+	end()
+}
+
+// attend writes attention of heads of some channels, for two vectors of queries, which stay in
+// registers, with their sums of values. With more than four channels they do not fit.
+func (l *level) attend(c constants, width int) {
+	TEXT(fmt.Sprintf("attend%sx%d", l.name, width), NOSPLIT, "func(keys int, k, v *float32, step int, q *float32, scale float32, y, total *float32)")
+	keys, k, v, step, q := argument("keys"), argument("k"), argument("v"), argument("step"), argument("q")
+	SHLQ(U8(2), step)
+	c = c.inRegisters(l)
+	queries, sums, weights, x := l.registers(2*width), l.registers(2*width), l.registers(2), l.register()
+	scale := l.everywhere("scale")
+	for i, s := range sums {
+		VMULPS(l.vector(q, i), scale, queries[i])
+		VXORPS(s, s, s)
+	}
+	for _, w := range weights {
+		VXORPS(w, w, w)
+	}
+	Label("key")
+	scores, whole := l.registers(2), l.registers(2)
+	for i := range width {
+		VBROADCASTSS(Mem{Base: k, Disp: 4 * i}, x)
+		for half, score := range scores {
+			if i == 0 {
+				VMULPS(queries[half], x, score)
+			} else {
+				VFMADD231PS(queries[2*i+half], x, score)
+			}
+		}
+	}
+	powers := l.registers(2)
+	both := func(do func(score, whole, power Op)) { // in turn: neither waits for the other
+		for half, score := range scores {
+			do(score, whole[half], powers[half])
+		}
+	}
+	both(func(score, whole, power Op) { VRNDSCALEPS(U8(0), score, whole) })
+	both(func(score, whole, power Op) { VSUBPS(whole, score, score) })
+	both(func(score, whole, power Op) { VMOVAPS(c["c5"], power) })
+	for _, name := range []string{"c4", "c3", "c2", "c1", "c0"} {
+		both(func(score, whole, power Op) { VFMADD213PS(c[name], score, power) })
+	}
+	both(func(score, whole, power Op) { VSCALEFPS(whole, power, score) })
+	for half, score := range scores {
+		VADDPS(score, weights[half], weights[half])
+	}
+	for i := range width {
+		VBROADCASTSS(Mem{Base: v, Disp: 4 * i}, x)
+		for half, score := range scores {
+			VFMADD231PS(score, x, sums[2*i+half])
+		}
+	}
+	ADDQ(step, k)
+	ADDQ(step, v)
+	DECQ(keys)
+	JNZ(LabelRef("key"))
+	y, total := argument("y"), argument("total")
+	for i, s := range sums {
+		VMOVUPS(s, l.vector(y, i))
+	}
+	for i, w := range weights {
+		VMOVUPS(w, l.vector(total, i))
 	}
 	end()
 }

@@ -43,6 +43,8 @@ func main() {
 		l.winograd(tiles)
 		if l.lanes == 8 {
 			l.elements(c, elementConstants())
+		} else {
+			l.attend(powers, 4)
 		}
 	}
 	filter()
