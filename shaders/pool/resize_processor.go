@@ -9,10 +9,10 @@ import (
 // resizeForwardFast mixes two rows of inputs, and then neighbours in the mixed row.
 func resizeForwardFast(p *resizeParams, a []gpu.Array32, split gpu.Split) {
 	row, outRow := int(p.Width*p.Channels), int(p.OutWidth*p.Channels)
+	places := p.columnSources()
 	split(int(p.Rows), func(from, to int) {
 		r := kernels.TakeRoom()
 		defer r.Leave()
-		places := p.columnSources()
 		mixed := kernels.RoomFor(&r.Rows, row)
 		for at := from; at < to; at++ {
 			y0, y1, f := bilinear(at%int(p.OutHeight), int(p.Height), int(p.OutHeight))
@@ -47,6 +47,11 @@ func (p *resizeParams) columnSources() []columnSource {
 func (p *resizeParams) mixRow(y, x []float32, places []columnSource) {
 	n := int(p.Channels)
 	for i, at := range places {
+		if n == 2 { // loops over so few take long
+			to, left, right := (*[2]float32)(y[2*i:]), (*[2]float32)(x[at.left:]), (*[2]float32)(x[at.right:])
+			to[0], to[1] = left[0]+at.share*(right[0]-left[0]), left[1]+at.share*(right[1]-left[1])
+			continue
+		}
 		to, left, right := y[i*n:][:n], x[at.left:][:n], x[at.right:][:n]
 		for c, v := range left {
 			to[c] = v + at.share*(right[c]-v)

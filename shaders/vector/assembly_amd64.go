@@ -51,8 +51,6 @@ func addGELUGradientVectors(dx []float32, dy []float32, x []float32)
 func addReLUGradientVectors(dx []float32, dy []float32, x []float32)
 func addCrossEntropyGradientVectors(dx []float32, q []float32, label []float32, dy []float32, least float32, most float32)
 func adamVectors(x []float32, g []float32, m []float32, v []float32, average []float32, factor float32, rate float32, correction1 float32, correction2 float32, averaging float32, beta1 float32, beta2 float32, epsilon float32, decay float32)
-func sumSquaresVectors(x []float32, mean float32) float32
-func layerNormRowVectors(y []float32, x []float32, scale []float32, bias []float32, mean float32, r float32)
 func sumWeightedVectors(dy []float32, scale []float32) float32
 func sumWeightedXVectors(x []float32, dy []float32, scale []float32, mean float32) float32
 func addLayerNormGradientByXVectors(dx []float32, dy []float32, x []float32, scale []float32, mean float32, r float32, less float32, lessX float32)
@@ -102,5 +100,6 @@ func winogradSumsAVX512(y *float32, yStep int, yNext int, x *float32, xStep int,
 func winogradWeightsAVX512(y *float32, yStep int, yNext int, x *float32, xStep int, xNext int, n int, count int)
 func attendAVX512x4(keys int, k *float32, v *float32, step int, q *float32, scale float32, y *float32, total *float32)
 func filterVectors(y []float32, x []float32, stride int, window []float32)
+func layerNormRows(y *float32, x *float32, scale *float32, bias *float32, rows int, n int, eps float32, mean *float32, r *float32)
 func transpose8x4(y *float32, to int, x *float32, from int, rows int, columns int, add bool)
 func transpose4x8(y *float32, to int, x *float32, from int, rows int, columns int, add bool)

@@ -5255,92 +5255,6 @@ end:
 	VZEROUPPER
 	RET
 
-// func sumSquaresVectors(x []float32, mean float32) float32
-// Requires: AVX, FMA3, SSE
-TEXT ·sumSquaresVectors(SB), NOSPLIT, $0-36
-	XORQ         AX, AX
-	MOVQ         x_base+0(FP), CX
-	MOVQ         x_len+8(FP), DX
-	VBROADCASTSS mean+24(FP), Y0
-	VXORPS       Y1, Y1, Y1
-	JMP          next
-
-turn:
-	VMOVUPS     (CX)(AX*4), Y2
-	VSUBPS      Y0, Y2, Y2
-	VMOVUPS     Y2, Y3
-	VFMADD213PS Y1, Y2, Y3
-	VMOVUPS     Y3, Y1
-	ADDQ        $0x08, AX
-
-next:
-	SUBQ        $0x08, DX
-	JGE         turn
-	ADDQ        $0x08, DX
-	JZ          end
-	LEAQ        masks<>+0(SB), BX
-	NEGQ        DX
-	VMOVUPS     32(BX)(DX*4), Y2
-	VMASKMOVPS  (CX)(AX*4), Y2, Y2
-	VSUBPS      Y0, Y2, Y0
-	VMOVUPS     Y0, Y2
-	VFMADD213PS Y1, Y0, Y2
-	VMOVUPS     Y2, Y1
-
-end:
-	VEXTRACTF128 $0x01, Y1, X0
-	VADDPS       X0, X1, X0
-	VHADDPS      X0, X0, X0
-	VHADDPS      X0, X0, X0
-	MOVSS        X0, ret+32(FP)
-	VZEROUPPER
-	RET
-
-// func layerNormRowVectors(y []float32, x []float32, scale []float32, bias []float32, mean float32, r float32)
-// Requires: AVX, FMA3
-TEXT ·layerNormRowVectors(SB), NOSPLIT, $0-104
-	XORQ         AX, AX
-	MOVQ         y_base+0(FP), CX
-	MOVQ         y_len+8(FP), DX
-	MOVQ         x_base+24(FP), BX
-	MOVQ         scale_base+48(FP), SI
-	MOVQ         bias_base+72(FP), DI
-	VBROADCASTSS mean+96(FP), Y0
-	VBROADCASTSS r+100(FP), Y1
-	JMP          next
-
-turn:
-	VMOVUPS     (BX)(AX*4), Y2
-	VSUBPS      Y0, Y2, Y2
-	VMULPS      Y1, Y2, Y2
-	VMOVUPS     (SI)(AX*4), Y3
-	VMOVUPS     (DI)(AX*4), Y4
-	VMOVUPS     Y2, Y2
-	VFMADD213PS Y4, Y3, Y2
-	VMOVUPS     Y2, (CX)(AX*4)
-	ADDQ        $0x08, AX
-
-next:
-	SUBQ        $0x08, DX
-	JGE         turn
-	ADDQ        $0x08, DX
-	JZ          end
-	LEAQ        masks<>+0(SB), R8
-	NEGQ        DX
-	VMOVUPS     32(R8)(DX*4), Y2
-	VMASKMOVPS  (BX)(AX*4), Y2, Y3
-	VSUBPS      Y0, Y3, Y0
-	VMULPS      Y1, Y0, Y0
-	VMASKMOVPS  (SI)(AX*4), Y2, Y1
-	VMASKMOVPS  (DI)(AX*4), Y2, Y3
-	VMOVUPS     Y0, Y0
-	VFMADD213PS Y3, Y1, Y0
-	VMASKMOVPS  Y0, Y2, (CX)(AX*4)
-
-end:
-	VZEROUPPER
-	RET
-
 // func sumWeightedVectors(dy []float32, scale []float32) float32
 // Requires: AVX, SSE
 TEXT ·sumWeightedVectors(SB), NOSPLIT, $0-52
@@ -9886,6 +9800,82 @@ test2:
 	VMASKMOVPS Y2, Y0, (AX)
 
 next2:
+	VZEROUPPER
+	RET
+
+// func layerNormRows(y *float32, x *float32, scale *float32, bias *float32, rows int, n int, eps float32, mean *float32, r *float32)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·layerNormRows(SB), NOSPLIT, $0-72
+	MOVQ       y+0(FP), AX
+	MOVQ       x+8(FP), CX
+	MOVQ       scale+16(FP), DX
+	MOVQ       bias+24(FP), BX
+	MOVQ       rows+32(FP), SI
+	MOVQ       n+40(FP), DI
+	MOVQ       mean+56(FP), R8
+	MOVQ       r+64(FP), R9
+	MOVSS      eps+48(FP), X0
+	VXORPS     X1, X1, X1
+	VCVTSI2SSQ DI, X1, X1
+	SHLQ       $0x02, DI
+	MOVQ       $0x00000001, R10
+	VXORPS     X2, X2, X2
+	VCVTSI2SSQ R10, X2, X2
+
+row:
+	VXORPS Y3, Y3, Y3
+	XORQ   R10, R10
+
+sum:
+	VADDPS       (CX)(R10*1), Y3, Y3
+	ADDQ         $0x20, R10
+	CMPQ         R10, DI
+	JNE          sum
+	VEXTRACTF128 $0x01, Y3, X4
+	VADDPS       X4, X3, X4
+	VHADDPS      X4, X4, X4
+	VHADDPS      X4, X4, X4
+	VDIVSS       X1, X4, X4
+	VMOVSS       X4, (R8)
+	VBROADCASTSS X4, Y4
+	VXORPS       Y3, Y3, Y3
+	XORQ         R10, R10
+
+squares:
+	VMOVUPS      (CX)(R10*1), Y5
+	VSUBPS       Y4, Y5, Y5
+	VFMADD231PS  Y5, Y5, Y3
+	ADDQ         $0x20, R10
+	CMPQ         R10, DI
+	JNE          squares
+	VEXTRACTF128 $0x01, Y3, X5
+	VADDPS       X5, X3, X5
+	VHADDPS      X5, X5, X5
+	VHADDPS      X5, X5, X5
+	VDIVSS       X1, X5, X5
+	VADDSS       X0, X5, X5
+	VSQRTSS      X5, X5, X5
+	VDIVSS       X5, X2, X5
+	VMOVSS       X5, (R9)
+	VBROADCASTSS X5, Y3
+	XORQ         R10, R10
+
+result:
+	VMOVUPS (CX)(R10*1), Y5
+	VSUBPS  Y4, Y5, Y5
+	VMULPS  Y3, Y5, Y5
+	VMULPS  (DX)(R10*1), Y5, Y5
+	VADDPS  (BX)(R10*1), Y5, Y5
+	VMOVUPS Y5, (AX)(R10*1)
+	ADDQ    $0x20, R10
+	CMPQ    R10, DI
+	JNE     result
+	ADDQ    DI, CX
+	ADDQ    DI, AX
+	ADDQ    $0x04, R8
+	ADDQ    $0x04, R9
+	DECQ    SI
+	JNZ     row
 	VZEROUPPER
 	RET
 

@@ -47,13 +47,7 @@ func moreVectors() bool { return vectors() }
 
 // layerNormVectors is LayerNorm for rows of a multiple of eight.
 func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float32) {
-	n := len(scale)
-	for i := range mean {
-		x := x[i*n:][:n]
-		m := sumVectors(x) / float32(n)
-		mean[i], r[i] = m, deviations(sumSquaresVectors(x, m)/float32(n), eps)
-		layerNormRowVectors(y[i*n:][:n], x, scale, bias, m, r[i])
-	}
+	layerNormRows(&y[0], &x[0], &scale[0], &bias[0], len(mean), len(scale), eps, &mean[0], &r[0])
 }
 
 // These replace the nil slices of a Finish.

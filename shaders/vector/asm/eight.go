@@ -189,13 +189,80 @@ func each(c constants, name, parameters string, do func() Op) {
 // fold writes a function that returns the sum of all lanes. do adds eight elements to a sum.
 func fold(c constants, name, parameters string, do func(sum Op) Op) {
 	function(c, name, parameters, " float32")
-	sum, half := YMM(), XMM()
+	sum := YMM()
 	VXORPS(sum, sum, sum)
 	turns(func() { VMOVUPS(do(sum), sum) })
+	Store(together(sum), ReturnIndex(0))
+	end()
+}
+
+// together is the sum of eight lanes, in the first.
+func together(sum reg.VecVirtual) reg.VecVirtual {
+	half := XMM()
 	VEXTRACTF128(U8(1), sum, half)
 	VADDPS(half, sum.AsX(), half)
 	VHADDPS(half, half, half)
 	VHADDPS(half, half, half)
-	Store(half, ReturnIndex(0))
+	return half
+}
+
+// layerNorm writes LayerNorm of rows of n elements, a multiple of eight.
+func layerNorm() {
+	TEXT("layerNormRows", NOSPLIT, "func(y, x, scale, bias *float32, rows, n int, eps float32, mean, r *float32)")
+	y, x, scale, bias, rows, n := argument("y"), argument("x"), argument("scale"), argument("bias"), argument("rows"), argument("n")
+	means, deviations, at, one := argument("mean"), argument("r"), GP64(), GP64()
+	eps, count, first := XMM(), XMM(), XMM()
+	Load(Param("eps"), eps)
+	VXORPS(count, count, count)
+	VCVTSI2SSQ(n, count, count)
+	SHLQ(U8(2), n)
+	MOVQ(U32(1), one)
+	VXORPS(first, first, first)
+	VCVTSI2SSQ(one, first, first)
+	row := func(label string, do func(x Mem)) {
+		XORQ(at, at)
+		Label(label)
+		do(Mem{Base: x, Index: at, Scale: 1})
+		ADDQ(U8(32), at)
+		CMPQ(at, n)
+		JNE(LabelRef(label))
+	}
+	Label("row")
+	sum, mean, r, d := YMM(), YMM(), YMM(), YMM()
+	VXORPS(sum, sum, sum)
+	row("sum", func(x Mem) { VADDPS(x, sum, sum) })
+	m := together(sum)
+	VDIVSS(count, m, m)
+	VMOVSS(m, Mem{Base: means})
+	VBROADCASTSS(m, mean)
+	VXORPS(sum, sum, sum)
+	row("squares", func(x Mem) {
+		VMOVUPS(x, d)
+		VSUBPS(mean, d, d)
+		VFMADD231PS(d, d, sum)
+	})
+	v := together(sum)
+	VDIVSS(count, v, v)
+	VADDSS(eps, v, v)
+	VSQRTSS(v, v, v)
+	VDIVSS(v, first, v)
+	VMOVSS(v, Mem{Base: deviations})
+	VBROADCASTSS(v, r)
+	row("result", func(x Mem) {
+		VMOVUPS(x, d)
+		VSUBPS(mean, d, d)
+		VMULPS(r, d, d)
+		VMULPS(Mem{Base: scale, Index: at, Scale: 1}, d, d)
+		VADDPS(Mem{Base: bias, Index: at, Scale: 1}, d, d)
+		VMOVUPS(d, Mem{Base: y, Index: at, Scale: 1})
+	})
+	for _, a := range []reg.Register{x, y} {
+		ADDQ(n, a)
+	}
+	for _, a := range []reg.Register{means, deviations} {
+		ADDQ(U8(4), a)
+	}
+	DECQ(rows)
+	JNZ(LabelRef("row"))
 	end()
 }

@@ -150,13 +150,8 @@ func (l *level) elements(powers, c constants) {
 		return x
 	})
 
-	fold("sumSquares", "x []float32, mean float32", func(sum Op) Op {
-		d := sub(of("x"), of("mean"))
-		return mulAdd(d, d, sum)
-	})
 	xHat := func() Op { return mul(sub(of("x"), of("mean")), of("r")) }
 	normalised := func() Op { return mulAdd(xHat(), of("scale"), of("bias")) }
-	each("layerNormRow", "y, x, scale, bias []float32, mean, r float32", normalised)
 	weighted := func() Op { return mul(of("dy"), of("scale")) }
 	fold("sumWeighted", "dy, scale []float32", func(sum Op) Op { return add(sum, weighted()) })
 	fold("sumWeightedX", "x, dy, scale []float32, mean float32", func(sum Op) Op {

@@ -48,6 +48,7 @@ func main() {
 		}
 	}
 	filter()
+	layerNorm()
 	transpose(8, 4)
 	transpose(4, 8)
 	Generate()
