@@ -8,27 +8,14 @@ import (
 )
 
 // conv2dForwardFast is a matrix product. The left factor has a row for each position: the pixels of
-// x at its taps. The right factor is the weights. Phases of few outputs share a panel.
+// x at its taps. The right factor is the weights.
 func conv2dForwardFast(p *Params, a []gpu.Array32, split gpu.Split) {
-	if phases := p.Parts * p.Parts; phases > 1 && p.readsOwnPixel() && int(phases*p.Outputs) <= vector.Columns() {
-		all := *p
-		all.Outputs *= phases
-		all.multiply(a[0].F, p.phasesTogether(a[1], split), split, true, func(b convBlock, sums []float32, stride int) {
-			b.outputs = int(p.Outputs)
-			p.eachPhase(func(q *Params) {
-				q.finish(b, sums, stride, a)
-				sums = sums[b.outputs:]
-			})
-		})
-		return
-	}
 	p.eachPhase(func(p *Params) {
-		p.Cols = p.Cols.ascending()
 		finish := func(b convBlock, sums []float32, stride int) { p.finish(b, sums, stride, a) }
 		if p.suitsWinograd() {
 			p.multiplyTiles(a, split, finish)
 		} else {
-			p.multiply(a[0].F, p.packedWeights(a[1], split), split, false, finish)
+			p.multiply(a, split, false, finish)
 		}
 	})
 }
@@ -39,9 +26,9 @@ type convBlock struct{ first, count, output, outputs int }
 // multiply computes the sums of all positions block by block, and calls finish with each block
 // (count, stride). A block has all outputs if whole is true, or if there are enough positions for
 // all threads.
-func (p *Params) multiply(
-	x []float32, weights *vector.Matrix, split gpu.Split, whole bool, finish func(b convBlock, sums []float32, stride int),
-) {
+func (p *Params) multiply(a []gpu.Array32, split gpu.Split, whole bool, finish func(b convBlock, sums []float32, stride int)) {
+	p.Cols = p.Cols.ascending()
+	weights := p.packedWeights(a[1], split)
 	line, lines := int(p.Cols.Count), int(p.Batch)*int(p.Rows.Count)
 	if p.readsOwnPixel() {
 		line, lines = 1, p.pixels()
@@ -61,7 +48,7 @@ func (p *Params) multiply(
 	}
 	kernels.InRooms(runs*cuts, int(p.Rows.Taps), split, func(i int, room *kernels.Room, calls *vector.Calls) {
 		b, part := block(i)
-		p.sums(b, part, weights, x, room, calls)
+		p.sums(b, part, weights, a[0].F, room, calls)
 	}, func(i int, room *kernels.Room) {
 		b, part := block(i)
 		stride := part.Panels * vector.Columns()
@@ -93,21 +80,6 @@ func (p *Params) packedWeights(w gpu.Array32, split gpu.Split) *vector.Matrix {
 		for tap := range p.taps() {
 			m.Pack(panel, tap*inputs, inputs, w.F[p.weightAt(tap)*inputs*outputs:], outputs)
 		}
-	})
-}
-
-// phasesTogether are the weights of all phases of one tap, side by side.
-func (p *Params) phasesTogether(w gpu.Array32, split gpu.Split) *vector.Matrix {
-	inputs, outputs, phases := int(p.Inputs), int(p.Outputs), int(p.Parts*p.Parts)
-	key := gpu.KeptKey{int32(phases), int32(inputs), int32(outputs)}
-	return kernels.Packed(w, key, inputs, phases*outputs, split, func(m *vector.Matrix, panel int) {
-		together := make([]float32, 0, len(w.F))
-		for input := range inputs {
-			for phase := range phases {
-				together = append(together, w.F[(phase*inputs+input)*outputs:][:outputs]...)
-			}
-		}
-		m.Pack(panel, 0, inputs, together, phases*outputs)
 	})
 }
 
@@ -186,7 +158,7 @@ func (p *Params) finish(b convBlock, sums []float32, stride int, a []gpu.Array32
 		now := b
 		now.count = min(b.count, line-b.first%line)
 		p.finishLine(now, p.destination(b.first), int(p.Cols.YStep), sums, stride, a)
-		b.first, b.count, sums = b.first+now.count, b.count-now.count, sums[min(now.count*stride, len(sums)):]
+		b.first, b.count, sums = b.first+now.count, b.count-now.count, sums[now.count*stride:]
 	}
 }
 

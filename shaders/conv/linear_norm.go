@@ -116,7 +116,7 @@ func linearNormForwardBody(p *LinearNormParams, a []gpu.Array) {
 func linearNormForwardFast(p *LinearNormParams, a []gpu.Array32, split gpu.Split) {
 	linear, normalised := p.parts()
 	n, y := int(p.Outputs), a[6].F
-	linear.multiply(a[0].F, linear.packedWeights(a[1], split), split, true, func(b convBlock, sums []float32, stride int) {
+	linear.multiply(a, split, true, func(b convBlock, sums []float32, stride int) {
 		f := &vector.Finish{}
 		if p.HasBias == 1 {
 			f.Shift = a[2].F[:n]
