@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"image"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -74,7 +75,7 @@ const tells = `(async (r) => {
 
 // ofSegment is what the Go package says of the sample, on the processor.
 var ofSegment = sync.OnceValues(func() (is told, err error) {
-	image, err := mrprism.ReadImage(filepath.Join("dist", "sample.jpg"))
+	photograph, err := mrprism.ReadImage(filepath.Join("dist", "sample.jpg"))
 	if err != nil {
 		return is, err
 	}
@@ -83,7 +84,7 @@ var ofSegment = sync.OnceValues(func() (is told, err error) {
 		return is, err
 	}
 	defer m.Close()
-	r, err := m.Segment(context.Background(), image, mrprism.Device("processor"))
+	r, err := m.Segment(context.Background(), photograph, mrprism.Device("processor"))
 	if err != nil {
 		return is, err
 	}
@@ -95,10 +96,7 @@ var ofSegment = sync.OnceValues(func() (is told, err error) {
 				mask[i] = 255
 			}
 		}
-		png, err := imageio.EncodeGrey(r.Width, r.Height, mask, "") // as segment -format png-mask
-		if err != nil {
-			return is, err
-		}
+		png := imageio.EncodeGrey(r.Width, r.Height, image.Rectangle{}, mask, "") // as segment -format png-mask
 		is.Masks, is.PNGs = append(is.Masks, fmt.Sprintf("%x", sha256.Sum256(mask))), append(is.PNGs, fmt.Sprintf("%x", sha256.Sum256(png)))
 		is.Areas, is.Trust = append(is.Areas, s.Area), append(is.Trust, s.Trust)
 	}

@@ -175,7 +175,7 @@ func (s *Staged) fill(write func(io.Writer) error) (err error) {
 		}
 	}()
 	written := sha256.New()
-	buffer := bufio.NewWriterSize(io.MultiWriter(temporary, written), 1<<20)
+	buffer := bufio.NewWriterSize(io.MultiWriter(temporary, written), 1<<16)
 	for _, step := range []func() error{
 		func() error { return write(buffer) },
 		buffer.Flush,

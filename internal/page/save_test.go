@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"context"
+	"image"
 	"slices"
 	"testing"
 
@@ -155,8 +156,7 @@ func TestLacks(t *testing.T) {
 
 // What a person drew on a turned image is put on the mask as the file lies.
 func TestCorrected(t *testing.T) {
-	mask, err := imageio.EncodeGrey(3, 2, []uint8{0, 0, 255, 0, 255, 255}, "")
-	require.NoError(t, err)
+	mask := imageio.EncodeGrey(3, 2, image.Rectangle{}, []uint8{0, 0, 255, 0, 255, 255}, "")
 	for turn := range 4 {
 		drawn := imageio.Turn([]uint8{255, segment.Unsaid, 0, segment.Unsaid, segment.Unsaid, 255}, 3, 2, 1, turn)
 		data, err := Corrected(mask, drawn, turn)
@@ -169,7 +169,7 @@ func TestCorrected(t *testing.T) {
 			require.Equal(t, want, m.Pix[3*i], "turned by %d, pixel %d", turn, i)
 		}
 	}
-	_, err = Corrected(mask, make([]uint8, 5), 0)
+	_, err := Corrected(mask, make([]uint8, 5), 0)
 	require.ErrorContains(t, err, "the correction has 5 pixels, and its mask 6")
 	_, err = Corrected([]byte("no PNG"), nil, 0)
 	require.Error(t, err)

@@ -168,7 +168,7 @@ func structuresOf(r *segment.Maps, by masks.Reader) (map[string]masks.Structure,
 		if !by.Has(r, c) {
 			continue
 		}
-		one, err := by.Structure(r, c)
+		one, err := by.Part(r, c)
 		if err != nil {
 			return nil, err
 		}

@@ -16,12 +16,9 @@
 package imageio
 
 import (
-	"bytes"
 	"fmt"
 	"image"
-	"image/png"
 	"math"
-	"slices"
 
 	"mrprism/internal/files/raster"
 	"mrprism/shaders/pulse"
@@ -287,28 +284,4 @@ func Levels(w, h int, p []float32) ([]uint8, error) {
 		}
 	}
 	return levels, nil
-}
-
-// EncodeProbability writes the Levels of a map as a grey PNG without metadata.
-func EncodeProbability(w, h int, p []float32) ([]byte, error) {
-	levels, err := Levels(w, h, p)
-	if err != nil {
-		return nil, err
-	}
-	return EncodeGrey(w, h, levels, "")
-}
-
-// EncodeGrey writes levels (h, w) as an 8-bit grey PNG. A comment becomes its only metadata. It
-// compresses for speed: a map of 8 megapixels takes half the time, and 1.4 times the bytes.
-func EncodeGrey(w, h int, levels []uint8, comment string) ([]byte, error) {
-	var out bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(pulse.Writer(&out), &image.Gray{Pix: levels, Stride: w, Rect: image.Rect(0, 0, w, h)}); err != nil {
-		return nil, fmt.Errorf("encode PNG: %w", err)
-	}
-	data := out.Bytes()
-	if comment == "" {
-		return data, nil
-	}
-	const head = len(signature) + 25 // bytes up to the end of IHDR
-	return slices.Insert(data, head, pngChunk("tEXt", []byte("Comment\x00"+comment))...), nil
 }

@@ -2,13 +2,16 @@ package imageio
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/zlib"
 	"encoding/binary"
 	"errors"
+	"hash/adler32"
 	"hash/crc32"
 	"image"
 	"image/png"
 	"io"
+	"sync"
 
 	"mrprism/shaders/pulse"
 )
@@ -108,4 +111,89 @@ func (c pixelChunks) Write(p []byte) (int, error) {
 func pngChunk(name string, body []byte) []byte {
 	chunk := append(append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), name...), body...)
 	return binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:]))
+}
+
+// EncodeGrey writes an 8-bit grey PNG of w×h pixels with levels in a part of it, and black beside
+// that: most of a large photograph's mask. An empty part is the whole. Black lines cost next to
+// nothing. A comment becomes the only metadata. It compresses for speed.
+func EncodeGrey(w, h int, part image.Rectangle, levels []uint8, comment string) []byte {
+	if part.Empty() {
+		part = image.Rect(0, 0, w, h)
+	}
+	across, black := part.Dx(), make([]uint8, part.Dx())
+	for ; len(levels) > 0 && bytes.Equal(levels[:across], black); part.Min.Y++ {
+		levels = levels[across:]
+	}
+	for ; len(levels) > 0 && bytes.Equal(levels[len(levels)-across:], black); part.Max.Y-- {
+		levels = levels[:len(levels)-across]
+	}
+	out := bytes.NewBufferString("\x78\x01") // the header of zlib
+	sum := adler{a: 1}
+	before, after := (w+1)*part.Min.Y, (w+1)*(h-part.Max.Y)
+	if len(levels) == 0 {
+		before, after = (w+1)*h, 0
+	}
+	pack := packers.Get().(*flate.Writer)
+	defer packers.Put(pack)
+	out.Write(bytes.Repeat(blackPacked(), before/len(blacks)))
+	pack.Reset(out)
+	pack.Write(blacks[:before%len(blacks)])
+	sum.zeros(before)
+	line, above := make([]uint8, w+1), black
+	line[0] = 2 // the filter Up: a level less the one above
+	for ; len(levels) > 0; levels = levels[across:] {
+		pulse.Beat()
+		to := line[1+part.Min.X:][:across]
+		for x, v := range levels[:across] {
+			to[x] = v - above[x]
+		}
+		above = levels
+		pack.Write(line)
+		sum.add(line[:1])
+		sum.zeros(part.Min.X)
+		sum.add(to)
+		sum.zeros(w - part.Max.X)
+	}
+	pack.Write(blacks[:after%len(blacks)])
+	pack.Flush()
+	out.Write(bytes.Repeat(blackPacked(), after/len(blacks)))
+	sum.zeros(after)
+	out.WriteString("\x03\x00") // the last block, which is empty
+	binary.Write(out, binary.BigEndian, uint32(sum.b<<16|sum.a))
+
+	head := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(w)), uint32(h))
+	data := append([]byte(signature), pngChunk("IHDR", append(head, 8, 0, 0, 0, 0))...)
+	if comment != "" {
+		data = append(data, pngChunk("tEXt", []byte("Comment\x00"+comment))...)
+	}
+	return append(append(data, pngChunk("IDAT", out.Bytes())...), pngChunk("IEND", nil)...)
+}
+
+// blacks are zeros. blackPacked are the same, compressed, to stand anywhere in a stream of deflate.
+var (
+	blacks      [1 << 16]uint8
+	blackPacked = sync.OnceValue(func() []byte {
+		var out bytes.Buffer
+		pack, _ := flate.NewWriter(&out, flate.BestCompression) // the level is known, and a buffer takes all
+		pack.Write(blacks[:])
+		pack.Flush()
+		return out.Bytes()
+	})
+	packers = sync.Pool{New: func() any {
+		pack, _ := flate.NewWriter(nil, flate.BestSpeed)
+		return pack
+	}}
+)
+
+// adler is the sum Adler-32 (RFC 1950). Many zeros cost no more than one.
+type adler struct{ a, b uint64 }
+
+const adlerBase = 65521
+
+func (s *adler) zeros(n int) { s.b = (s.b + uint64(n)*s.a) % adlerBase }
+
+func (s *adler) add(p []byte) {
+	sum := uint64(adler32.Checksum(p))
+	s.b = (s.b + sum>>16 + uint64(len(p))*(s.a+adlerBase-1)) % adlerBase
+	s.a = (s.a + sum&0xffff + adlerBase - 1) % adlerBase
 }

@@ -2,6 +2,7 @@ package imageio
 
 import (
 	"bytes"
+	"image"
 	"image/png"
 	"math"
 	"math/rand/v2"
@@ -173,9 +174,10 @@ func TestRestore(t *testing.T) {
 	})
 }
 
-func TestEncodeProbability(t *testing.T) {
-	data, err := EncodeProbability(3, 2, []float32{0, .25, .5, .75, 1, .001})
+func TestEncodeGrey(t *testing.T) {
+	levels, err := Levels(3, 2, []float32{0, .25, .5, .75, 1, .001})
 	require.NoError(t, err)
+	data := EncodeGrey(3, 2, image.Rectangle{}, levels, "")
 	m, err := png.Decode(bytes.NewReader(data))
 	require.NoError(t, err)
 	got, err := Decode("p.png", data)
@@ -190,8 +192,28 @@ func TestEncodeProbability(t *testing.T) {
 	}
 	assert.Equal(t, []string{"IHDR", "IDAT", "IEND"}, chunks, "pixels only")
 	for _, bad := range []float32{float32(math.NaN()), -.1, 1.1, float32(math.Inf(1))} {
-		_, err := EncodeProbability(1, 1, []float32{bad})
+		_, err := Levels(1, 1, []float32{bad})
 		assert.Error(t, err)
+	}
+}
+
+// A picture that is black beside a part is the same file, whoever left the black out.
+func TestEncodeGreyOfAPart(t *testing.T) {
+	for _, part := range []image.Rectangle{{}, image.Rect(0, 0, 300, 700), image.Rect(7, 430, 60, 470), image.Rect(250, 690, 300, 700), image.Rect(0, 0, 1, 1)} {
+		levels, m := make([]uint8, part.Dx()*part.Dy()), image.NewGray(image.Rect(0, 0, 300, 700))
+		for i := range levels {
+			if levels[i] = uint8(i * i >> 4); i/part.Dx()%5 == 2 {
+				levels[i] = 0
+			}
+			m.Pix[(part.Min.Y+i/part.Dx())*300+part.Min.X+i%part.Dx()] = levels[i]
+		}
+		data := EncodeGrey(300, 700, image.Rectangle{}, m.Pix, "black")
+		got, err := png.Decode(bytes.NewReader(data))
+		require.NoError(t, err)
+		require.Equal(t, m, got, "%v", part)
+		if !part.Empty() {
+			require.Equal(t, data, EncodeGrey(300, 700, part, levels, "black"), "%v", part)
+		}
 	}
 }
 

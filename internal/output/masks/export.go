@@ -5,6 +5,7 @@ package masks
 import (
 	"errors"
 	"fmt"
+	"image"
 	"math"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ const Consensus = "consensus"
 type Structure struct {
 	Name      string
 	Levels    []uint8          // (H, W): probability × 255, where 128 and more is inside
+	At        image.Rectangle  // what Levels are of; empty: of the picture. They are 0 beside it
 	Map       func() []float32 // (H, W): the probability itself, made anew; nil: no more is known than Levels
 	Corrected bool             // a person corrected it
 }
@@ -57,14 +59,15 @@ type Format struct {
 	Once   bool   // the consensus alone has such a file, and no rater
 	Pixels bool   // it shows the picture
 
+	parts bool // write takes structures of parts
 	write func(d *Drawing) ([]byte, error)
 	check func(m *imageio.Image) error // why a picture cannot be saved so; nil: every picture can
 }
 
 // Formats are all formats, the page's first. The first of all is the default.
 var Formats = append([]Format{
-	{Name: "png", Ending: ".png", About: "probability, 8 bits", write: png(false)},
-	{Name: "png-mask", Ending: "_mask.png", About: "0 and 255", write: png(true)},
+	{Name: "png", Ending: ".png", About: "probability, 8 bits", parts: true, write: png(false)},
+	{Name: "png-mask", Ending: "_mask.png", About: "0 and 255", parts: true, write: png(true)},
 	{Name: "tiff", Ending: ".tif", About: "probability, 8 bits", write: pages(false)},
 	{Name: "tiff-mask", Ending: "_mask.tif", About: "0 and 255", write: pages(true)},
 	{Name: "nifti", Ending: ".nii.gz", About: "probability, 0 to 1, in the space of a NIfTI or DICOM source", write: volumes(false)},
@@ -118,7 +121,24 @@ func (f Format) Write(d *Drawing) ([]byte, error) {
 	if err := f.Check(d.Picture); err != nil {
 		return nil, err
 	}
+	for i := range d.Structures {
+		if !f.parts {
+			d.Structures[i].spread(d.Picture.W, d.Picture.H)
+		}
+	}
 	return f.write(d)
+}
+
+// spread makes the levels those of the picture.
+func (s *Structure) spread(w, h int) {
+	if s.At.Empty() {
+		return
+	}
+	levels := make([]uint8, w*h)
+	for y, across := 0, s.At.Dx(); y < s.At.Dy(); y++ {
+		copy(levels[(s.At.Min.Y+y)*w+s.At.Min.X:], s.Levels[y*across:][:across])
+	}
+	s.Levels, s.At = levels, image.Rectangle{}
 }
 
 // Structures makes structures of maps (H, W) of probabilities.
@@ -218,7 +238,8 @@ func png(mask bool) func(d *Drawing) ([]byte, error) {
 		if d.corrected() {
 			comment = "corrected by hand"
 		}
-		return imageio.EncodeGrey(d.Picture.W, d.Picture.H, d.Structures[0].form(mask), comment)
+		s := d.Structures[0]
+		return imageio.EncodeGrey(d.Picture.W, d.Picture.H, s.At, s.form(mask), comment), nil
 	}
 }
 

@@ -2,6 +2,7 @@ package masks
 
 import (
 	"fmt"
+	"image"
 	"strings"
 
 	"mrprism/internal/segment"
@@ -20,20 +21,23 @@ type Reader struct {
 // Has says whether there is a map of a class.
 func (b Reader) Has(r *segment.Maps, class int) bool { return !b.Outline || r.HasOutlines(class) }
 
-// Structure is the map of a class. Only the part in the region is made: a large photograph is nearly
-// all outside of it.
+// Structure is the map of a class.
 func (b Reader) Structure(r *segment.Maps, class int) (Structure, error) {
+	s, err := b.Part(r, class)
+	s.spread(r.Width, r.Height)
+	return s, err
+}
+
+// Part is Structure with the levels in the region alone: a large photograph is nearly all outside of
+// it.
+func (b Reader) Part(r *segment.Maps, class int) (Structure, error) {
 	within, x, y := r.Within()
 	part, err := Structures(within.Width, within.Height, r.Classes[class:][:1], [][]float32{b.Of(within, class)})
 	if err != nil {
 		return Structure{}, err
 	}
-	levels, row := make([]uint8, r.Width*r.Height), part[0].Levels
-	for ; len(row) > 0; y++ {
-		copy(levels[y*r.Width+x:], row[:within.Width])
-		row = row[within.Width:]
-	}
-	return Structure{Name: part[0].Name, Levels: levels, Map: func() []float32 { return b.Of(r, class) }}, nil
+	at := image.Rect(x, y, x+within.Width, y+within.Height)
+	return Structure{Name: part[0].Name, Levels: part[0].Levels, At: at, Map: func() []float32 { return b.Of(r, class) }}, nil
 }
 
 // mostSuffix is the largest number of bytes that a class and a suffix have together: the rest of
