@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"math/cmplx"
 	"slices"
+	"sync"
 
 	"mrprism/internal/files/imageio"
 )
@@ -159,7 +160,7 @@ func fourier(p []complex128, step int) {
 	}
 	for half := 1; half < patch; half *= 2 {
 		for k := range half {
-			turn := cmplx.Rect(1, -math.Pi*float64(k)/float64(half))
+			turn := turns()[half+k]
 			for i := k; i < patch; i += 2 * half {
 				a, b := p[i*step], p[(i+half)*step]*turn
 				p[i*step], p[(i+half)*step] = a+b, a-b
@@ -167,6 +168,16 @@ func fourier(p []complex128, step int) {
 		}
 	}
 }
+
+// turns has, for each half of fourier, its turns from there on.
+var turns = sync.OnceValue(func() (all [patch]complex128) {
+	for half := 1; half < patch; half *= 2 {
+		for k := range half {
+			all[half+k] = cmplx.Rect(1, -math.Pi*float64(k)/float64(half))
+		}
+	}
+	return all
+})
 
 // Reasons are why to doubt a result, and why its photograph is hard to grade.
 func (r *Result) Reasons() []Doubt {

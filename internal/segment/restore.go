@@ -44,7 +44,11 @@ var sigmoids = sync.OnceValue(func() (all []float32) {
 func sigmoid(row []float32) {
 	p := sigmoids()
 	for x, v := range row {
-		v = min(max(v+mostLogit*logitSteps, 0), 2*mostLogit*logitSteps)
+		if v += mostLogit * logitSteps; v < 0 { // faster than min and max
+			v = 0
+		} else if v > 2*mostLogit*logitSteps {
+			v = 2 * mostLogit * logitSteps
+		}
 		i := int(v)
 		row[x] = p[i] + float32((v-float32(i))*(p[i+1]-p[i]))
 	}

@@ -228,6 +228,8 @@ func rows(src image.Image, tones *tones) (row func(y int, dst []uint8), wide []u
 		}, nil
 	case *lossy:
 		return m.row, nil
+	case *image.YCbCr:
+		return func(y int, dst []uint8) { rowOfYCbCr(m, y, dst) }, nil
 	case *image.CMYK:
 		wide = m.Pix
 	case *image.RGBA:
@@ -246,6 +248,32 @@ func rows(src image.Image, tones *tones) (row func(y int, dst []uint8), wide []u
 			dst[3*x], dst[3*x+1], dst[3*x+2] = uint8(c.R>>8), uint8(c.G>>8), uint8(c.B>>8)
 		}
 	}, wide
+}
+
+// rowOfYCbCr is row y as color.YCbCrToRGB makes it. Pixels that share chroma convert it once.
+func rowOfYCbCr(m *image.YCbCr, y int, dst []uint8) {
+	share := max(1, map[image.YCbCrSubsampleRatio]int{
+		image.YCbCrSubsampleRatio422: 2, image.YCbCrSubsampleRatio420: 2, image.YCbCrSubsampleRatio411: 4, image.YCbCrSubsampleRatio410: 4,
+	}[m.SubsampleRatio])
+	at, left := m.COffset(m.Rect.Min.X, m.Rect.Min.Y+y)-1, 0
+	r, g, b := int32(0), int32(0), int32(0)
+	for x, l := range m.Y[y*m.YStride:][:m.Rect.Dx()] {
+		if left--; left < 0 {
+			at++
+			cb, cr := int32(m.Cb[at])-128, int32(m.Cr[at])-128
+			left, r, g, b = share-1-(m.Rect.Min.X+x)%share, 91881*cr, -22554*cb-46802*cr, 116130*cb
+		}
+		grey, to := int32(l)*0x10101, dst[3*x:][:3]
+		to[0], to[1], to[2] = level(grey+r), level(grey+g), level(grey+b)
+	}
+}
+
+// level is the whole part of a value in 65,536ths, limited to 0..255.
+func level(v int32) uint8 {
+	if uint32(v) < 1<<24 {
+		return uint8(v >> 16)
+	}
+	return uint8(^(v >> 31))
 }
 
 // scale is one channel with alpha 0..255 over black, rounded as color.NRGBA rounds.

@@ -2,7 +2,9 @@ package imageio
 
 import (
 	"bytes"
+	"image"
 	"image/color"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -103,4 +105,25 @@ func TestProgressiveJPEGWithoutEnd(t *testing.T) {
 	assert.NoError(t, err)
 	_, err = Decode("cut.jpg", data[:bytes.LastIndex(data, []byte{0xff, 0xda})])
 	assert.ErrorContains(t, err, "this JPEG is damaged: the file is cut short, scans that refine the picture are not there")
+}
+
+// Colours with less chroma than luma are converted as package color does, from any corner.
+func TestYCbCr(t *testing.T) {
+	for ratio := image.YCbCrSubsampleRatio444; ratio <= image.YCbCrSubsampleRatio410; ratio++ {
+		m, rng := image.NewYCbCr(image.Rect(0, 0, 61, 40), ratio), rand.New(rand.NewPCG(3, 4))
+		for _, plane := range [][]uint8{m.Y, m.Cb, m.Cr} {
+			for i := range plane {
+				plane[i] = uint8(rng.IntN(256))
+			}
+		}
+		for corner := range 5 {
+			part := m.SubImage(image.Rect(corner, corner, 61-corner, 40)).(*image.YCbCr)
+			got := Convert(part)
+			for i := range got.W * got.H {
+				c := part.YCbCrAt(corner+i%got.W, corner+i/got.W)
+				r, g, b := color.YCbCrToRGB(c.Y, c.Cb, c.Cr)
+				require.Equal(t, []uint8{r, g, b}, got.Pix[3*i:][:3], "%v from %d, pixel %d", ratio, corner, i)
+			}
+		}
+	}
 }

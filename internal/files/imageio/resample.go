@@ -81,8 +81,12 @@ func Restore(src []float32, s, channels, c int, sq Square, w, h int, finish func
 	lines := spans(s, float64(y0-sq.Y)*step, step, y1-y0, enlarge)
 	horizontal := func(j int, row []float32) {
 		for i, span := range columns {
-			var v float32
 			p := src[(j*s+span.first)*channels+c:]
+			if w := span.weights; len(w) == 4 && channels == 1 {
+				row[i] = float32(w[0]*p[0]) + float32(w[1]*p[1]) + float32(w[2]*p[2]) + float32(w[3]*p[3])
+				continue
+			}
+			var v float32
 			for k, weight := range span.weights {
 				v += float32(weight * p[k*channels])
 			}
@@ -175,7 +179,10 @@ func vertical(lines []span, width int, horizontal func(j int, row []float32), ou
 	for i, l := range lines {
 		pulse.Beat()
 		out := output(i)
-		clear(out)
+		spline := len(l.weights) == len(rows)
+		if !spline {
+			clear(out)
+		}
 		for k, w := range l.weights {
 			j := l.first + k
 			row := rows[j%len(rows)]
@@ -183,8 +190,18 @@ func vertical(lines []span, width int, horizontal func(j int, row []float32), ou
 				horizontal(j, row)
 				have[j%len(rows)] = j
 			}
+			if spline {
+				continue
+			}
 			for x, v := range row {
 				out[x] += float32(w * v)
+			}
+		}
+		if spline { // in one go, with the same roundings
+			w, at := l.weights, func(k int) []float32 { return rows[(l.first+k)%len(rows)][:len(out)] }
+			a, b, c, d := at(0), at(1), at(2), at(3)
+			for x := range out {
+				out[x] = float32(w[0]*a[x]) + float32(w[1]*b[x]) + float32(w[2]*c[x]) + float32(w[3]*d[x])
 			}
 		}
 		finish(out)
