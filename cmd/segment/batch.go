@@ -222,7 +222,7 @@ func (b *batch) segment(ctx context.Context, it journal.Item, p picture) (measur
 		return nil, p.err
 	}
 	options, name := b.Options, it.Image
-	options.Evidence, options.Name = p.marks, name
+	options.Evidence, options.Name, options.Keep = p.marks, name, true
 	options.Progress = func(stage string, done, total int) {
 		switch stage {
 		case "search":

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime/debug"
 
 	"mrprism/internal/command/computing"
 	"mrprism/internal/output/masks"
@@ -139,6 +140,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if err := r.prepare(ctx, b); err != nil {
 			return err
 		}
+		debug.SetGCPercent(20) // little garbage beside the network, which has no pointers to follow
 		if r.options.ROI == everything {
 			return b.fields(ctx, items, r.objects)
 		}

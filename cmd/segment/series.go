@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"runtime/debug"
 	"strings"
 
 	"mrprism/internal/command/journal"
@@ -71,7 +70,6 @@ func (b *batch) slices(it journal.Item) (all []job) {
 	var whole *solid
 	if n := len(s.Slices); n > 1 {
 		b.progress.More(n - 1)
-		debug.SetGCPercent(20) // a volume is large: no second one of garbage beside it
 		whole = &solid{Solid: masks.NewSolid(s, b.Readers, b.Session.Model.Metadata.Classes, b.formats), it: it}
 	} else if s.Slices[0].Header != nil {
 		b.Session.Note(fmt.Sprintf("%s has one slice, which makes no volume", it.Image))

@@ -118,6 +118,7 @@ type Options struct {
 	RaterWeights []float32
 	Eye          string // which eye it is, as the user says: Right, Left or empty
 	Name         string // of the image's file, which may tell the eye
+	Keep         bool   // maps of the region, once made, stay with the result: its caller writes them too
 	// Evidence are marks that are known, for models that take them.
 	Evidence []Evidence
 	// Progress is called, on the same goroutine, when a step of a stage begins: "search" (2 steps),
@@ -131,6 +132,7 @@ type request struct {
 	region roi.Request // Options.ROI
 	Options
 	panels, consensus []float32 // RaterWeights of panels, which act in the passes, or of raters, which act after them
+	kept              kept
 }
 
 // request fills in what the options leave open. Options that do not fit the model or the image give
@@ -150,10 +152,16 @@ func (e *Engine) request(img *imageio.Image, o Options) (request, error) {
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) {}
 	}
-	if len(e.about.Panels) > 0 {
-		return request{img, region, o, o.RaterWeights, nil}, nil
+	q := request{image: img, region: region, Options: o}
+	if o.Keep {
+		q.kept = kept{}
 	}
-	return request{img, region, o, nil, o.RaterWeights}, nil
+	if len(e.about.Panels) > 0 {
+		q.panels = o.RaterWeights
+	} else {
+		q.consensus = o.RaterWeights
+	}
+	return q, nil
 }
 
 func (e *Engine) check(img *imageio.Image, o Options) (roi.Request, error) {

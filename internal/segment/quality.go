@@ -153,6 +153,7 @@ func grid(img *imageio.Image, field imageio.Square) float64 {
 
 // fourier transforms patch values of p that lie step apart, in place (Cooley and Tukey 1965).
 func fourier(p []complex128, step int) {
+	turns := turns()
 	for i := range patch {
 		if j := int(bits.Reverse(uint(i)) >> (bits.UintSize - 7)); i < j { // 2⁷ = patch
 			p[i*step], p[j*step] = p[j*step], p[i*step]
@@ -160,7 +161,7 @@ func fourier(p []complex128, step int) {
 	}
 	for half := 1; half < patch; half *= 2 {
 		for k := range half {
-			turn := turns()[half+k]
+			turn := turns[half+k]
 			for i := k; i < patch; i += 2 * half {
 				a, b := p[i*step], p[(i+half)*step]*turn
 				p[i*step], p[(i+half)*step] = a+b, a-b
@@ -170,7 +171,8 @@ func fourier(p []complex128, step int) {
 }
 
 // turns has, for each half of fourier, its turns from there on.
-var turns = sync.OnceValue(func() (all [patch]complex128) {
+var turns = sync.OnceValue(func() []complex128 {
+	all := make([]complex128, patch)
 	for half := 1; half < patch; half *= 2 {
 		for k := range half {
 			all[half+k] = cmplx.Rect(1, -math.Pi*float64(k)/float64(half))

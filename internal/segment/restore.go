@@ -7,6 +7,20 @@ import (
 	"mrprism/internal/files/imageio"
 )
 
+// kept are restored maps, by where the channel begins that they were made of. Nobody changes them.
+type kept map[*float32][]float32
+
+// restore brings channel c of maps to the image, or finds what was kept of that.
+func (r *Maps) restore(maps []float32, channels, c int) []float32 {
+	if r.kept == nil || !r.part {
+		return restore(maps, r.side, channels, c, r.ROI, r.Width, r.Height)
+	}
+	if r.kept[&maps[c]] == nil {
+		r.kept[&maps[c]] = restore(maps, r.side, channels, c, r.ROI, r.Width, r.Height)
+	}
+	return r.kept[&maps[c]]
+}
+
 // restore brings channel c of probabilities to the image. Where the square is larger than the map,
 // it enlarges their logits: a border of a structure is steep in probabilities, and nearly straight
 // in logits, so its outline has no facets.

@@ -60,6 +60,8 @@ type Maps struct {
 	eyeBy  signs
 
 	leftOut []int // output.others
+	kept    kept  // of a part of the image; nil: none is
+	part    bool  // of Within
 
 	separate bool            // structures do not lie inside each other
 	margins  map[int]float64 // of outlines by class, radii; there is none without outlines
@@ -82,6 +84,7 @@ type Doubt struct {
 // outside of it.
 func (r *Maps) Within() (part *Maps, x, y int) {
 	within := *r
+	within.part = true
 	x, y = max(0, r.ROI.X), max(0, r.ROI.Y)
 	within.Width, within.Height = min(r.Width, r.ROI.X+r.ROI.Side)-x, min(r.Height, r.ROI.Y+r.ROI.Side)-y
 	within.ROI.X, within.ROI.Y = r.ROI.X-x, r.ROI.Y-y
@@ -94,7 +97,7 @@ func (r *Maps) Probability(class int) []float32 { return r.Recurrence(r.Recurren
 
 // Recurrence is the calibrated map after recurrence i.
 func (r *Maps) Recurrence(i, class int) []float32 {
-	return restore(r.masks[i], r.side, len(r.Classes), class, r.ROI, r.Width, r.Height)
+	return r.restore(r.masks[i], len(r.Classes), class)
 }
 
 // Others is what the raters would mark on the mean who have not marked, or the calibrated map if no
@@ -103,7 +106,7 @@ func (r *Maps) Others(class int) []float32 {
 	if r.others == nil {
 		return r.Probability(class)
 	}
-	return restore(r.others, r.side, len(r.Classes), class, r.ROI, r.Width, r.Height)
+	return r.restore(r.others, len(r.Classes), class)
 }
 
 // Marks are the marks that the result settled around, as they were given.
@@ -126,7 +129,7 @@ func (r *Maps) heads() int { return len(r.raters) / (r.side * r.side * len(r.Cla
 // Rater is the map that rater m would draw, or that at least m + 1 experts would mark.
 func (r *Maps) Rater(m, class int) []float32 {
 	k := len(r.Classes)
-	return restore(r.raters, r.side, r.heads()*k, m*k+class, r.ROI, r.Width, r.Height)
+	return r.restore(r.raters, r.heads()*k, m*k+class)
 }
 
 // Disagreement is the probability that two different raters, drawn at random, disagree about a

@@ -252,7 +252,7 @@ func (e *Engine) maps(p *place, q request, out output) *Maps {
 		Picture: picture, Width: picture.W, Height: picture.H, ROI: p.square, Recurrences: len(out.masks) - 1,
 		Classes: slices.Clone(e.about.Classes), Raters: Heads(&e.about), Labels: Labels(&e.about),
 		side: e.about.Side, masks: out.masks, raters: out.raters, plain: out.plain, leftOut: out.others, separate: e.network.Independent,
-		given: given{marks: q.Evidence, width: picture.W}, eyeBy: signs{q.Eye, q.Name, p.field, !p.turned},
+		given: given{marks: q.Evidence, width: picture.W}, eyeBy: signs{q.Eye, q.Name, p.field, !p.turned}, kept: q.kept,
 	}
 }
 
