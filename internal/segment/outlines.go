@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"image"
 	"math"
 	"slices"
 
@@ -43,7 +44,7 @@ func (r *Maps) depths(class int) []float32 {
 		}
 		depths[i] = float32(.5 + depth)
 	}
-	return imageio.Restore(depths, s, 1, 0, r.ROI, r.Width, r.Height, clamp)
+	return imageio.Restore(depths, s, 1, 0, r.ROI, r.Width, r.Height, image.Rectangle{}, clamp)
 }
 
 // radius is that of a circle of the area of the outermost structure around a class before

@@ -121,65 +121,83 @@ func grid(img *imageio.Image, field imageio.Square) float64 {
 		v := float64(img.Pix[at]) + float64(img.Pix[at+1]) + float64(img.Pix[at+2])
 		p[i], mean = complex(v, 0), mean+v/patch/patch
 	}
-	hann := func(i int) float64 { return .5 - .5*math.Cos(2*math.Pi*float64(i)/patch) }
+	known := spectrum()
 	for i := range p {
-		p[i] = complex((real(p[i])-mean)*hann(i%patch)*hann(i/patch), 0)
+		p[i] = complex((real(p[i])-mean)*known.hann[i%patch]*known.hann[i/patch], 0)
 	}
 	for i := range patch {
-		fourier(p[i*patch:], 1)
+		fourier(p[i*patch:][:patch])
 	}
+	column := make([]complex128, patch) // columns in place would meet in few lines of the cache
 	for i := range patch {
-		fourier(p[i:], patch)
-	}
-	wave := func(i int) float64 { return float64((i+patch/2)%patch - patch/2) }
-	var sum, n [patch]float64
-	each := func(do func(ring int, amplitude float64)) {
-		for i, v := range p {
-			fx, fy := wave(i%patch), wave(i/patch)
-			if r := math.Hypot(fx, fy); r >= patch/10. && r < patch/2 && math.Abs(fx) > 2 && math.Abs(fy) > 2 {
-				do(int(r), cmplx.Abs(v))
-			}
+		for j := range column {
+			column[j] = p[j*patch+i]
+		}
+		fourier(column)
+		for j, v := range column {
+			p[j*patch+i] = v
 		}
 	}
-	each(func(ring int, amplitude float64) {
-		for near := ring - 1; near <= ring+1; near++ {
+	var sum, n [patch]float64
+	amplitudes := make([]float64, 0, len(known.rings))
+	for _, one := range known.rings {
+		amplitude := cmplx.Abs(p[one.at])
+		for near := one.ring - 1; near <= one.ring+1; near++ {
 			sum[near], n[near] = sum[near]+amplitude, n[near]+1
 		}
-	})
+		amplitudes = append(amplitudes, amplitude)
+	}
 	most := 0.
-	each(func(ring int, amplitude float64) { most = max(most, amplitude/(sum[ring]/n[ring]+1e-3)) })
+	for i, one := range known.rings {
+		most = max(most, amplitudes[i]/(sum[one.ring]/n[one.ring]+1e-3))
+	}
 	return most
 }
 
-// fourier transforms patch values of p that lie step apart, in place (Cooley and Tukey 1965).
-func fourier(p []complex128, step int) {
-	turns := turns()
+// spectrum has what is the same in every square: the window, for each half of fourier its turns from
+// there on, and the frequencies that count, with their distance from 0.
+var spectrum = sync.OnceValue(func() (all struct {
+	hann  [patch]float64
+	turns []complex128
+	rings []struct{ at, ring int }
+}) {
+	wave := func(i int) float64 { return float64((i+patch/2)%patch - patch/2) }
+	for i := range patch * patch {
+		fx, fy := wave(i%patch), wave(i/patch)
+		if r := math.Hypot(fx, fy); r >= patch/10. && r < patch/2 && math.Abs(fx) > 2 && math.Abs(fy) > 2 {
+			all.rings = append(all.rings, struct{ at, ring int }{i, int(r)})
+		}
+	}
+	for i := range patch {
+		all.hann[i] = .5 - .5*math.Cos(2*math.Pi*float64(i)/patch)
+	}
+	all.turns = make([]complex128, patch)
+	for half := 1; half < patch; half *= 2 {
+		for k := range half {
+			all.turns[half+k] = cmplx.Rect(1, -math.Pi*float64(k)/float64(half))
+		}
+	}
+	return all
+})
+
+// fourier transforms patch values, in place (Cooley and Tukey 1965).
+func fourier(p []complex128) {
+	turns := spectrum().turns
 	for i := range patch {
 		if j := int(bits.Reverse(uint(i)) >> (bits.UintSize - 7)); i < j { // 2⁷ = patch
-			p[i*step], p[j*step] = p[j*step], p[i*step]
+			p[i], p[j] = p[j], p[i]
 		}
 	}
 	for half := 1; half < patch; half *= 2 {
 		for k := range half {
 			turn := turns[half+k]
 			for i := k; i < patch; i += 2 * half {
-				a, b := p[i*step], p[(i+half)*step]*turn
-				p[i*step], p[(i+half)*step] = a+b, a-b
+				a, b := p[i], p[i+half]*turn
+				p[i], p[i+half] = a+b, a-b
 			}
 		}
 	}
 }
-
-// turns has, for each half of fourier, its turns from there on.
-var turns = sync.OnceValue(func() []complex128 {
-	all := make([]complex128, patch)
-	for half := 1; half < patch; half *= 2 {
-		for k := range half {
-			all[half+k] = cmplx.Rect(1, -math.Pi*float64(k)/float64(half))
-		}
-	}
-	return all
-})
 
 // Reasons are why to doubt a result, and why its photograph is hard to grade.
 func (r *Result) Reasons() []Doubt {

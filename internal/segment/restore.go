@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"image"
 	"math"
 	"sync"
 
@@ -8,15 +9,29 @@ import (
 )
 
 // kept are restored maps, by where the channel begins that they were made of. Nobody changes them.
+// They have masks and imageio.Levels of the others, but 0 where all around is below barely.
 type kept map[*float32][]float32
+
+// barely is a probability that is level 0 of 255.
+const barely = 0.0019
 
 // restore brings channel c of maps to the image, or finds what was kept of that.
 func (r *Maps) restore(maps []float32, channels, c int) []float32 {
 	if r.kept == nil || !r.part {
-		return restore(maps, r.side, channels, c, r.ROI, r.Width, r.Height)
+		return restore(maps, r.side, channels, c, r.ROI, r.Width, r.Height, image.Rectangle{})
 	}
 	if r.kept[&maps[c]] == nil {
-		r.kept[&maps[c]] = restore(maps, r.side, channels, c, r.ROI, r.Width, r.Height)
+		some := image.Rectangle{Min: image.Pt(r.side, r.side)}
+		for i := range r.side * r.side {
+			if x, y := i%r.side, i/r.side; maps[i*channels+c] > barely {
+				some.Min, some.Max = image.Pt(min(some.Min.X, x), min(some.Min.Y, y)), image.Pt(max(some.Max.X, x+1), y+1)
+			}
+		}
+		if some.Empty() {
+			r.kept[&maps[c]] = make([]float32, r.Width*r.Height)
+		} else {
+			r.kept[&maps[c]] = restore(maps, r.side, channels, c, r.ROI, r.Width, r.Height, some)
+		}
 	}
 	return r.kept[&maps[c]]
 }
@@ -24,15 +39,15 @@ func (r *Maps) restore(maps []float32, channels, c int) []float32 {
 // restore brings channel c of probabilities to the image. Where the square is larger than the map,
 // it enlarges their logits: a border of a structure is steep in probabilities, and nearly straight
 // in logits, so its outline has no facets.
-func restore(maps []float32, side, channels, c int, square imageio.Square, w, h int) []float32 {
+func restore(maps []float32, side, channels, c int, square imageio.Square, w, h int, only image.Rectangle) []float32 {
 	if square.Side <= side {
-		return imageio.Restore(maps, side, channels, c, square, w, h, clamp)
+		return imageio.Restore(maps, side, channels, c, square, w, h, only, clamp)
 	}
 	logits := channel(maps, c, channels)
 	for i, p := range logits {
 		logits[i] = float32(logitSteps * math.Log(float64(surest+(1-2*surest)*p)/float64(surest+(1-2*surest)*(1-p))))
 	}
-	return imageio.Restore(logits, side, 1, 0, square, w, h, sigmoid)
+	return imageio.Restore(logits, side, 1, 0, square, w, h, only, sigmoid)
 }
 
 // Logits are in steps of the table of sigmoid, which begins at -mostLogit with 0 and ends at

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"image"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -25,7 +26,7 @@ func TestOutlinesHaveNoFacets(t *testing.T) {
 			away := disc.radius - math.Hypot(float64(i%side)+.5-64.2, float64(i/side)+.5-63.6)
 			p[i] = float32(1 / (1 + math.Exp(-disc.slope*away)))
 		}
-		line := contour.Trace(restore(p, side, 1, 0, square, w, h), w, h, .5, 0).Points
+		line := contour.Trace(restore(p, side, 1, 0, square, w, h, image.Rectangle{}), w, h, .5, 0).Points
 		n := len(line) / 2
 		require.Greater(t, n, 500)
 		heading := func(i int) (turn, length float64) {
@@ -55,7 +56,7 @@ func TestEnlargedMapsAreNested(t *testing.T) {
 		maps[i] = min(1, 1.2*r.Float32())
 		maps[i+1] = maps[i] * max(0, 1.4*r.Float32()-.4)
 	}
-	outer, inner := restore(maps, side, 2, 0, square, w, h), restore(maps, side, 2, 1, square, w, h)
+	outer, inner := restore(maps, side, 2, 0, square, w, h, image.Rectangle{}), restore(maps, side, 2, 1, square, w, h, image.Rectangle{})
 	for i := range outer {
 		require.LessOrEqual(t, inner[i], outer[i])
 		require.GreaterOrEqual(t, inner[i], float32(0))
@@ -65,8 +66,35 @@ func TestEnlargedMapsAreNested(t *testing.T) {
 		for i := range maps {
 			maps[i] = p
 		}
-		flat := restore(maps, side, 2, 0, square, w, h)
+		flat := restore(maps, side, 2, 0, square, w, h, image.Rectangle{})
 		assert.InDelta(t, p, flat[20*w+30], 1e-6*float64(p))
 		assert.Zero(t, flat[20*w+1], "outside")
+	}
+}
+
+// Maps that are kept have the levels and the masks of the others, wherever a structure lies.
+func TestKept(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for n, region := range []imageio.Square{{X: 90, Y: 40, Side: 150}, {X: -30, Y: -20, Side: 200}, {X: 20, Y: 30, Side: 64}, {X: 100, Y: 100, Side: 40}, {X: 170, Y: 120, Side: 90}} {
+		const side = 64
+		maps, x0, y0 := make([]float32, 2*side*side), rng.Float64()*side, rng.Float64()*side
+		for i := range maps {
+			far := math.Hypot(float64(i/2%side)-x0, float64(i/2/side)-y0)
+			maps[i] = float32(1 / (1 + math.Exp(far/float64(1+n)-6+4*float64(i%2))))
+		}
+		plain := Maps{Width: 240, Height: 180, ROI: region, Classes: []string{"disc", "cup"}, side: side, masks: [][]float32{maps}}
+		keeps := plain
+		keeps.kept = kept{}
+		part, _, _ := plain.Within()
+		same, _, _ := keeps.Within()
+		for class := range 2 {
+			want, err := imageio.Levels(part.Width, part.Height, part.Probability(class))
+			require.NoError(t, err)
+			got, err := imageio.Levels(part.Width, part.Height, same.Probability(class))
+			require.NoError(t, err)
+			require.Equal(t, want, got, "region %v, class %d", region, class)
+			require.Equal(t, plain.Probability(class), keeps.Probability(class), "of the whole image nothing is kept")
+		}
+		require.Len(t, keeps.kept, 2)
 	}
 }

@@ -1,6 +1,8 @@
 package segment
 
 import (
+	"image"
+
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/trust"
 	"mrprism/model"
@@ -135,7 +137,7 @@ func (r *Maps) Rater(m, class int) []float32 {
 // Disagreement is the probability that two different raters, drawn at random, disagree about a
 // pixel.
 func (r *Maps) Disagreement(class int) []float32 {
-	return imageio.Restore(r.disagreement(class), r.side, 1, 0, r.ROI, r.Width, r.Height, clamp)
+	return imageio.Restore(r.disagreement(class), r.side, 1, 0, r.ROI, r.Width, r.Height, image.Rectangle{}, clamp)
 }
 
 // disagreement has the network's shape (S, S). Raters draw independently with probabilities z_m:

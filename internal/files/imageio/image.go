@@ -18,7 +18,6 @@ package imageio
 import (
 	"fmt"
 	"image"
-	"math"
 
 	"mrprism/internal/files/raster"
 	"mrprism/shaders/pulse"
@@ -305,7 +304,10 @@ func Levels(w, h int, p []float32) ([]uint8, error) {
 			switch {
 			case v == 0: // most of a large photograph
 			case v > 0 && v <= 1:
-				row[x] = uint8(math.Ceil(float64(v)*255 - 0.5))
+				up := float64(v)*255 - 0.5
+				if row[x] = uint8(int(up)); float64(row[x]) < up {
+					row[x]++
+				}
 			default:
 				return nil, fmt.Errorf("probability map holds %v at x %d, y %d; not written", v, x, y)
 			}

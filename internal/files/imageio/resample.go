@@ -2,6 +2,7 @@ package imageio
 
 import (
 	"fmt"
+	"image"
 	"math"
 
 	"mrprism/shaders/pulse"
@@ -59,10 +60,10 @@ func (m *Image) Crop(dst []float32, sq Square, s int) {
 }
 
 // Restore reverses Crop: it resamples channel c of a map (s, s, channels), computed on the square,
-// onto the w×h image. The result (h, w) is zero outside the square. The spline enlarges without
-// facets. Of two maps, the one that is nowhere larger stays so: no weight is negative. finish is
-// given each row within the square.
-func Restore(src []float32, s, channels, c int, sq Square, w, h int, finish func(row []float32)) []float32 {
+// onto the w×h image. The result (h, w) is zero outside the square, and outside of what the pixels of
+// the map in only reach, unless that is empty. The spline enlarges without facets. Of two maps, the
+// one that is nowhere larger stays so: no weight is negative. finish is given each row that is made.
+func Restore(src []float32, s, channels, c int, sq Square, w, h int, only image.Rectangle, finish func(row []float32)) []float32 {
 	if s <= 0 || sq.Side <= 0 || c < 0 || c >= channels || len(src) != s*s*channels {
 		panic(fmt.Sprintf("imageio: Restore: channel %d of %d, %d values, %d² from square %+v", c, channels, len(src), s, sq))
 	}
@@ -77,8 +78,9 @@ func Restore(src []float32, s, channels, c int, sq Square, w, h int, finish func
 	if sq.Side == s {
 		enlarge = linear // which copies
 	}
-	columns := spans(s, float64(x0-sq.X)*step, step, x1-x0, enlarge)
-	lines := spans(s, float64(y0-sq.Y)*step, step, y1-y0, enlarge)
+	columns, left := reached(spans(s, float64(x0-sq.X)*step, step, x1-x0, enlarge), only.Min.X, only.Max.X)
+	lines, top := reached(spans(s, float64(y0-sq.Y)*step, step, y1-y0, enlarge), only.Min.Y, only.Max.Y)
+	x0, y0 = x0+left, y0+top
 	horizontal := func(j int, row []float32) {
 		for i, span := range columns {
 			p := src[(j*s+span.first)*channels+c:]
@@ -93,8 +95,23 @@ func Restore(src []float32, s, channels, c int, sq Square, w, h int, finish func
 			row[i] = v
 		}
 	}
-	vertical(lines, x1-x0, horizontal, func(i int) []float32 { return dst[(y0+i)*w+x0 : (y0+i)*w+x1] }, finish)
+	vertical(lines, len(columns), horizontal, func(i int) []float32 { return dst[(y0+i)*w+x0:][:len(columns)] }, finish)
 	return dst
+}
+
+// reached are the spans from the first to the last that has a source pixel in [from, to), and how
+// many lie before them; all, if there is no such pixel.
+func reached(all []span, from, to int) (part []span, before int) {
+	if from >= to {
+		return all, 0
+	}
+	for len(all) > 0 && all[0].first+len(all[0].weights) <= from {
+		all, before = all[1:], before+1
+	}
+	for len(all) > 0 && all[len(all)-1].first >= to {
+		all = all[:len(all)-1]
+	}
+	return all, before
 }
 
 // span is one output pixel along one axis: source pixels first, first+1, … and their weights,

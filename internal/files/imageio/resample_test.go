@@ -108,7 +108,7 @@ func enlarged(step float64, i int) map[int]float64 {
 
 func TestRestore(t *testing.T) {
 	Restore := func(src []float32, s, channels, c int, sq Square, w, h int) []float32 {
-		return Restore(src, s, channels, c, sq, w, h, func(row []float32) {
+		return Restore(src, s, channels, c, sq, w, h, image.Rectangle{}, func(row []float32) {
 			for i := range row {
 				row[i] *= 2 // finish has each pixel of the square once
 			}
