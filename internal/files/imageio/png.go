@@ -159,7 +159,7 @@ func EncodeGrey(w, h int, part image.Rectangle, levels []uint8, comment string) 
 	out.Write(bytes.Repeat(blackPacked(), after/len(blacks)))
 	sum.zeros(after)
 	out.WriteString("\x03\x00") // the last block, which is empty
-	binary.Write(out, binary.BigEndian, uint32(sum.b<<16|sum.a))
+	out.Write(binary.BigEndian.AppendUint32(nil, uint32(sum.b<<16|sum.a)))
 
 	head := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(w)), uint32(h))
 	data := append([]byte(signature), pngChunk("IHDR", append(head, 8, 0, 0, 0, 0))...)
