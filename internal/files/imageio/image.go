@@ -251,9 +251,13 @@ func rows(src image.Image, tones *tones) (row func(y int, dst []uint8), wide []u
 
 // rowOfYCbCr is row y as color.YCbCrToRGB makes it. Pixels that share chroma convert it once.
 func rowOfYCbCr(m *image.YCbCr, y int, dst []uint8) {
-	share := max(1, map[image.YCbCrSubsampleRatio]int{
-		image.YCbCrSubsampleRatio422: 2, image.YCbCrSubsampleRatio420: 2, image.YCbCrSubsampleRatio411: 4, image.YCbCrSubsampleRatio410: 4,
-	}[m.SubsampleRatio])
+	share := 1
+	switch m.SubsampleRatio {
+	case image.YCbCrSubsampleRatio422, image.YCbCrSubsampleRatio420:
+		share = 2
+	case image.YCbCrSubsampleRatio411, image.YCbCrSubsampleRatio410:
+		share = 4
+	}
 	at, left := m.COffset(m.Rect.Min.X, m.Rect.Min.Y+y)-1, 0
 	r, g, b := int32(0), int32(0), int32(0)
 	for x, l := range m.Y[y*m.YStride:][:m.Rect.Dx()] {
