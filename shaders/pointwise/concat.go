@@ -38,8 +38,10 @@ var (
 		kernels.Columnwise("slice_forward", concatFile, unary, concatPart, concatQuads, nil)), func(p *ConcatParams) []tensor.Part {
 		return []tensor.Part{{Lines: p.Rows, Step: p.Part, Stride: p.Columns, Columns: p.Part, From: p.Offset}}
 	})
-	sliceBackward = kernels.InRows(concatRows, sliceBackwardPart[float64], sliceBackwardPart[float32],
-		kernels.Columnwise("slice_backward", concatFile, unary, concatPart, concatQuads, nil))
+	sliceBackward = joining(kernels.InRows(concatRows, sliceBackwardPart[float64], sliceBackwardPart[float32],
+		kernels.Columnwise("slice_backward", concatFile, unary, concatPart, concatQuads, nil)), func(p *ConcatParams) tensor.Part {
+		return tensor.Part{Rows: 1, Lines: p.Rows, Stride: p.Part, Columns: p.Part, To: p.Offset, First: p.Columns - p.Part}
+	})
 	concatBackward = joining(kernels.Adding(kernels.InRows(concatRows, concatBackwardPart[float64], concatBackwardPart[float32],
 		kernels.Columnwise("concat_backward", concatFile, unary, concatPart, concatQuads, nil))), func(p *ConcatParams) tensor.Part {
 		return tensor.Part{Rows: 1, Lines: p.Rows, Stride: p.Columns, Columns: p.Part, From: p.Offset}

@@ -68,7 +68,7 @@ func addToResults[F gpu.Float](p *tensor.Part, y, x []F, from, to int) {
 	for from < to {
 		line, column := from/columns, from%columns
 		n := min(columns-column, to-from)
-		sums, at := y[int(p.To)+from:][:n], int(p.From)+line*int(p.Stride)+column
+		sums, at := y[int(p.To)+from+line*int(p.First):][:n], int(p.From)+line*int(p.Stride)+column
 		for row := range int(p.Rows) {
 			vector.Add(sums, x[at+row*int(p.Step):][:n])
 		}

@@ -1,6 +1,6 @@
 // Sums over rows of several sources, which are added to parts of one block of gradients (joint.go):
 //
-//   y[to + line columns + column] += Σ_r x[from + r step + line stride + column], r < rows
+//   y[to + line (columns + gap) + column] += Σ_r x[from + r step + line stride + column], r < rows
 //
 // A workgroup belongs to one part. If the part has few rows, an invocation has a column or quad.
 // Otherwise SLICES invocations share the rows of each, as in reduce.wgsl, and sums have that order.
@@ -20,7 +20,7 @@ struct Part {
   columns: u32,
   from_element: u32,
   to_element: u32,
-  unused: u32,
+  gap: u32,
 }
 
 struct Params {
@@ -83,5 +83,5 @@ fn add_sums(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_inde
   workgroupBarrier();
   if (local >= width || !inside) { return; }
   for (var slice = 1u; slice < by; slice++) { sum += slices[slice * width + local]; }
-  y[p.to_element / WIDTH + i] += sum;
+  y[(p.to_element + i / columns * p.gap) / WIDTH + i] += sum;
 }

@@ -93,7 +93,7 @@ func TestJointSums(t *testing.T) {
 			pointwise.Accumulate(x, doubled) // the sixth that waits has to run before
 			sum(0, x, 3)
 			a, b, z := member(6, 4), member(6, 8), input(gpu.F32, 6, 12)
-			g.Backward(pointwise.Sum(pointwise.Multiply(pointwise.Concat(a, b), z)), g.Constant("one", []float32{1}, 1))
+			loss := pointwise.Sum(pointwise.Multiply(pointwise.Concat(a, b), z))
 			for i, v := range values[z] {
 				if row, column := i/12, i%12; column < 4 {
 					wants[16][row*4+column] = v
@@ -101,10 +101,31 @@ func TestJointSums(t *testing.T) {
 					wants[17][row*8+column-4] = v
 				}
 			}
+			// Two slices of one weight, and a concat whose gradient is a sum over rows.
+			w, e, f, rows := member(2, 6, 4), member(1, 4), member(1, 8), input(gpu.F32, 20, 12)
+			whole := pointwise.AddBroadcast(g.Constant("zeros", make([]float32, 240), 20, 12), pointwise.Concat(e, f))
+			loss = pointwise.Add(loss, pointwise.Sum(pointwise.Multiply(whole, rows)))
+			for _, from := range []int{0, 2} {
+				part := pointwise.Slice(w, from, 2+2*from)
+				by := input(gpu.F32, part.Shape()...)
+				loss = pointwise.Add(loss, pointwise.Sum(pointwise.Multiply(part, by)))
+				for i, v := range values[by] {
+					n := part.Dim(1) * 4
+					wants[18][i/n*24+from*4+i%n] = v
+				}
+			}
+			for i, v := range values[rows] {
+				if column := i % 12; column < 4 {
+					wants[19][column] += v
+				} else {
+					wants[20][column-4] += v
+				}
+			}
+			g.Backward(loss, g.Constant("one", []float32{1}, 1))
 			block := set.Join(members)[0]
 			entries, got := ran(t, d, set, g, values, pointwise.Scale(g.Gradients(block), 1).Keep())
 			require.Equal(t, dispatches, entries["add_sums"], "%s: %v", device, entries)
-			require.Zero(t, entries["reduce_rows_add"]+entries["reduce_rows_add_sliced"]+entries["concat_backward"])
+			require.Zero(t, entries["reduce_rows_add"]+entries["reduce_rows_add_sliced"]+entries["concat_backward"]+entries["slice_backward"])
 			for i, at := 0, 0; i < len(members); i++ {
 				require.Equal(t, wants[i], got[0][at:][:len(wants[i])], "%s: %v", device, members[i].Shape)
 				at += (len(wants[i]) + 63) / 64 * 64

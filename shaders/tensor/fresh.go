@@ -6,14 +6,7 @@ import "slices"
 // zeroed takes zero instead of reading it. If that only copies, and the original and the copy stay
 // equal for as long as both are used, the users of the copy read the original.
 func fresh(nodes []node) []node {
-	users := map[*storage][]int{} // nodes that touch a storage, in order
-	for i := range nodes {
-		for _, s := range nodes[i].touched() {
-			if list := users[s]; len(list) == 0 || list[len(list)-1] != i {
-				users[s] = append(list, i)
-			}
-		}
-	}
+	users := usersOf(nodes)
 	gone := make([]bool, len(nodes))
 	for i := range nodes {
 		n := &nodes[i]
@@ -60,6 +53,19 @@ func fresh(nodes []node) []node {
 		}
 	}
 	return out
+}
+
+// usersOf lists, for each storage, the nodes that touch it, in order.
+func usersOf(nodes []node) map[*storage][]int {
+	users := map[*storage][]int{}
+	for i := range nodes {
+		for _, s := range nodes[i].touched() {
+			if list := users[s]; len(list) == 0 || list[len(list)-1] != i {
+				users[s] = append(list, i)
+			}
+		}
+	}
+	return users
 }
 
 // adds says whether a node adds once to every element of its last argument.

@@ -35,8 +35,9 @@ type node struct {
 	arguments []*storage
 	target    *storage
 	group     Group
-	soon      bool // see hurried
-	fresh     bool // the last argument counts as zero: see fresh
+	soon      bool  // see hurried
+	fresh     bool  // the last argument counts as zero: see fresh
+	sum       *Part // what the node adds if that is not its kernel's part: see direct
 }
 
 // storage is memory that tensors name; several tensors may see one storage in different shapes.

@@ -15,17 +15,16 @@ const Sources = 7
 
 // Part is what one dispatch adds to its result y from its source x:
 //
-//	y[To + line Columns + column] += Σ x[From + row Step + line Stride + column]
+//	y[To + line (Columns + First) + column] += Σ x[From + row Step + line Stride + column]
 //
 // The sum is over Rows rows, for each of Lines lines of Columns columns. In a dispatch that moves
-// elements it is, for Rows = 0,
+// elements, First is the part's first workgroup. It is, for Rows = 0,
 //
 //	y[To + line Step + column] = x[From + line Stride + column]
 //
 // and for others Rows matrices side by side, of Lines lines and Columns columns, are transposed.
 type Part struct {
-	Rows, Step, Lines, Stride, Columns, From, To uint32
-	First                                        uint32 // workgroup, in a dispatch that moves elements
+	Rows, Step, Lines, Stride, Columns, From, To, First uint32
 }
 
 // Parts are the parameters of a joint kernel that adds. A part without lines adds nothing.
@@ -36,7 +35,13 @@ type Parts [Sources]Part
 type Moves struct{ Parts, Groups uint32 }
 
 // Quads says whether the part consists of whole quads.
-func (p *Part) Quads() bool { return (p.Step|p.Stride|p.Columns|p.From|p.To)%4 == 0 }
+func (p *Part) Quads() bool { return (p.Step|p.Stride|p.Columns|p.From|p.To|p.First)%4 == 0 }
+
+// beside says that both parts have lines in the rows of one matrix, and that these do not overlap.
+func (p Part) beside(q Part) bool {
+	row := p.Columns + p.First
+	return q.Columns+q.First == row && (p.To+p.Columns <= q.To && q.To+q.Columns <= row || q.To+q.Columns <= p.To && p.To+p.Columns <= row)
+}
 
 // Joint is how a plan computes several dispatches of a kernel by one.
 type Joint struct {
@@ -49,11 +54,47 @@ type Joint struct {
 }
 
 // part is the part of a node that adds.
-func (n *node) part() Part { return n.kernel.Joint.Parts(n.params)[0] }
+func (n *node) part() Part {
+	if n.sum != nil {
+		return *n.sum
+	}
+	return n.kernel.Joint.Parts(n.params)[0]
+}
+
+// direct lets nodes that add rows of sums to members of blocks add up the sums themselves. The nodes
+// that made these sums go.
+func (g *Graph) direct(nodes []node) []node {
+	if len(g.again) > 0 { // memory counts more
+		return nodes
+	}
+	users, out := usersOf(nodes), make([]node, 0, len(nodes))
+	for i := range nodes { // a reader changes before its turn
+		n := nodes[i]
+		if n.fresh && n.kernel.Joint != nil && n.part().Lines == 1 && readsDirectly(nodes, i, users[n.arguments[1]]) {
+			for _, k := range users[n.arguments[1]][1:] {
+				p, q := nodes[k].part(), n.part()
+				p.Rows, p.Step, p.From = q.Rows, q.Step, p.From+q.From
+				nodes[k].sum, nodes[k].arguments = &p, []*storage{n.arguments[0], nodes[k].arguments[1]}
+			}
+			continue
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// readsDirectly says whether all users of the sums that node i makes can take its source instead.
+func readsDirectly(nodes []node, i int, users []int) bool {
+	source, sums := nodes[i].arguments[0], nodes[i].arguments[1]
+	return !sums.kept && sums.variable == nil && sums.whole == nil && len(users) > 1 && users[0] == i && !slices.ContainsFunc(users[1:], func(k int) bool {
+		changed := slices.ContainsFunc(nodes[i+1:k], func(between node) bool { return between.writes(source) })
+		return changed || !nodes[k].joins() || nodes[k].arguments[0] != sums || nodes[k].part().Rows != 1
+	})
+}
 
 // gathered replaces dispatches that have a joint kernel and add to members of one block. They wait
-// until there are enough of them, or until another node writes a source or touches a result. Thus
-// each result has its sums in the same order as before.
+// until there are enough of them, or until another node writes a source or touches a result, unless
+// that node adds to other elements. Thus each element has its sums in the same order as before.
 func gathered(nodes []node) []node {
 	var waiting [][]node // each list becomes one dispatch
 	out := make([]node, 0, len(nodes))
@@ -83,9 +124,12 @@ func gathered(nodes []node) []node {
 	return out
 }
 
+// mostWaiting is the number of elements of a source that may wait. Larger ones take much memory.
+const mostWaiting = 1 << 18
+
 // joins says whether the node adds to a member of a block by a kernel that has a joint one.
 func (n *node) joins() bool {
-	return n.kernel != nil && n.kernel.Joint != nil && n.kernel.Joint.Groups == nil && !n.fresh && !n.soon &&
+	return n.kernel != nil && n.kernel.Joint != nil && n.kernel.Joint.Groups == nil && !n.fresh && !n.soon && n.arguments[0].elements <= mostWaiting &&
 		n.arguments[1].whole != nil && len(n.arguments[1].whole.members) == 0 && n.arguments[0].whole != n.arguments[1].whole
 }
 
@@ -102,6 +146,9 @@ func (n *node) disturbs(waits node) bool {
 	if n.kernel == nil {
 		return n.writes(source) || n.writes(result)
 	}
+	if n.joins() && n.arguments[1] == result && n.part().beside(waits.part()) {
+		return false
+	}
 	return n.writes(source) || slices.Contains(n.arguments, result) || slices.Contains(n.arguments, result.whole)
 }
 
@@ -111,7 +158,7 @@ func joint(list []node) node {
 	arguments := slices.Repeat([]*storage{list[0].arguments[0]}, Sources)
 	for i, n := range list {
 		parts[i], arguments[i] = n.part(), n.arguments[0]
-		parts[i].To = uint32(n.arguments[1].first)
+		parts[i].To += uint32(n.arguments[1].first)
 	}
 	return node{kernel: list[0].kernel.Joint.Kernel, params: parts, arguments: append(arguments, block)}
 }
