@@ -54,6 +54,7 @@ type storage struct {
 	fixed    bool       // an operator makes it of parameters and constants alone
 	kept     bool       // has a buffer of its own for the plan's whole life: inputs, outputs
 	input    bool       // the caller writes it
+	repeated *storage   // of an input: it has what the caller writes for every pass, or is nil
 	early    bool       // an input that stays while a plan runs many times (Early)
 }
 

@@ -337,6 +337,11 @@ func (j *joiner) together(parts []*Tensor) *Tensor {
 	whole := j.whole(parts)
 	switch {
 	case whole != nil:
+	case parts[0].Input() && !parts[0].needs && !parts[0].Constant() && parts[0].Variable() == nil && !slices.ContainsFunc(parts, func(t *Tensor) bool { return t.storage != parts[0].storage }):
+		s := parts[0].storage
+		whole = j.graph.InputOf(s.kind, s.label, repeated(parts)...)
+		s.repeated = whole.storage
+		j.add(parts, whole)
 	case j.links(parts):
 		whole = j.link(made)
 	default:

@@ -268,11 +268,15 @@ func (p *Plan) write(t *Tensor, n int, b []byte) error {
 	if n != t.Elements() {
 		return fmt.Errorf("tensor: %v takes %d values, got %d", t, t.Elements(), n)
 	}
-	buffer := p.buffer(t.storage)
-	if buffer == nil {
-		return nil
+	for s := t.storage; s != nil; s = s.repeated {
+		buffer := p.buffer(s)
+		for at := 0; buffer != nil && at < s.elements; at += n {
+			if err := p.device.Write(buffer, at, b); err != nil {
+				return err
+			}
+		}
 	}
-	return p.device.Write(buffer, 0, b)
+	return nil
 }
 
 // Read waits for the results, and returns the values of kept tensors.
