@@ -104,15 +104,14 @@ func (p *Params) ordered() bool {
 }
 
 // addsToAll says that a gradient by x is a single phase, and addsToAllWeights that one by the
-// weight is a single part for all taps: each adds to all elements.
+// weight is a single part: each adds to all elements.
 func addsToAll(params any) bool {
 	p := params.(*Params)
 	return p.Adds == addToY && p.ordered()
 }
 
 func addsToAllWeights(params any) bool {
-	p := params.(*Params)
-	return p.Adds == addToY && p.Rows.Taps == p.Rows.WSize && p.Cols.Taps == p.Cols.WSize
+	return params.(*Params).Adds == addToY
 }
 
 // weightAt is the index, among the (kh, kw) of the weight, of a tap (t, s) given by its number.
@@ -307,10 +306,9 @@ func convolveX(p Params, dy, weight, dx *tensor.Tensor) {
 	dx.Graph().Dispatch(conv2dForward, &p, dy, weight, weight, weight, weight, dx)
 }
 
-// convolveWeight appends dw += x * dy for each of the forward geometries, which together use every
-// tap of the weight once.
-func convolveWeight(kernel *tensor.Kernel, x, dy, dw *tensor.Tensor, geometries ...Params) {
-	pixels, results := geometries[0].pixels(), dw.Elements()
+// convolveWeight appends dw += x * dy with the forward geometry p.
+func convolveWeight(kernel *tensor.Kernel, x, dy, dw *tensor.Tensor, p Params) {
+	pixels, results := p.pixels(), dw.Elements()
 	splits := split(pixels, results, 512, 1<<18) // 64 tiles of 64 × 64
 	if splits > 1 {
 		splits = max(splits, split(pixels, results, 64, 1<<14)) // of few weights, 256 workgroups
@@ -319,13 +317,11 @@ func convolveWeight(kernel *tensor.Kernel, x, dy, dw *tensor.Tensor, geometries 
 	if splits > 1 {
 		to = dw.Graph().NewOf(gpu.F32, "parts of "+dw.String(), append([]int{splits}, dw.Shape()...))
 	}
-	for _, p := range geometries {
-		p.Parts, p.Chunk = uint32(splits), uint32(kernels.Ceil(p.pixels(), splits))
-		if splits == 1 {
-			p.Adds = 1
-		}
-		dw.Graph().Dispatch(kernel, &p, x, dy, to)
+	p.Parts, p.Chunk = uint32(splits), uint32(kernels.Ceil(pixels, splits))
+	if splits == 1 {
+		p.Adds = addToY
 	}
+	dw.Graph().Dispatch(kernel, &p, x, dy, to)
 	if splits > 1 {
 		pointwise.SumRows(to, dw)
 	}

@@ -112,7 +112,7 @@ func Conv2DInt8(q pointwise.Quantized, weight, bias *tensor.Tensor, win Window) 
 func ConvTranspose2x2Int8(q pointwise.Quantized, weight, bias *tensor.Tensor) *tensor.Tensor {
 	kernels.RequireShape("ConvTranspose2x2", "x", q.Q, -1, -1, -1, -1)
 	kernels.RequireShape("ConvTranspose2x2", "weight", weight, 2, 2, q.Channels, -1)
-	return convolveInt8(q, doublingGeometry(q.Q, weight, 0, 0).withPhases(2, bias), weight, bias)
+	return convolveInt8(q, doublingGeometry(q.Q, weight).withPhases(2, bias), weight, bias)
 }
 
 // convolveInt8 appends the convolution with a geometry.

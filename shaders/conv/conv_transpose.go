@@ -1,6 +1,7 @@
 package conv
 
 import (
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/tensor"
@@ -9,27 +10,26 @@ import (
 // ConvTranspose2x2Kind takes x, weight and bias (or nil).
 var ConvTranspose2x2Kind = convolutionKind(tensor.Kind{Name: "ConvTranspose2x2", Images: 1, Halves: tensor.HalvesBegin}, convTransposeGeometry, func(op *tensor.Op) {
 	x, weight, dy := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
-	if x.NeedsGradient() {
-		height, width := x.Dim(1), x.Dim(2)
-		convolveX(Params{
-			Batch: uint32(x.Dim(0)),
-			Rows:  forwardAxis(2*height, height, 2, 2, 0), Cols: forwardAxis(2*width, width, 2, 2, 0),
-		}, dy, pointwise.Transposed(weight), x.Gradient())
+	height, width := x.Dim(1), x.Dim(2)
+	p := Params{
+		Batch: uint32(x.Dim(0)), Inputs: uint32(weight.Dim(3)), Outputs: uint32(weight.Dim(2)),
+		Rows: forwardAxis(2*height, height, 2, 2, 0), Cols: forwardAxis(2*width, width, 2, 2, 0),
 	}
-	if weight.NeedsGradient() {
-		var phases []Params
-		for t := range int32(2) {
-			for s := range int32(2) {
-				phases = append(phases, doublingGeometry(x, weight, t, s))
-			}
-		}
-		convolveWeight(conv2dBackwardWeight, x, dy, weight.Gradient(), phases...)
+	if x.NeedsGradient() {
+		convolveX(p, dy, pointwise.Transposed(weight), x.Gradient())
+	}
+	if weight.NeedsGradient() { // that of the convolution of dy to x, transposed
+		g := op.Graph()
+		adjoint := g.NewOf(gpu.F32, "transposed "+weight.Gradient().String(), []int{2, 2, weight.Dim(3), weight.Dim(2)})
+		g.Zero(adjoint)
+		convolveWeight(conv2dBackwardWeight, dy, x, adjoint, p)
+		pointwise.SumRows(pointwise.Transposed(adjoint), weight.Gradient())
 	}
 	biasGradient(op.Inputs[2], dy)
 })
 
 func convTransposeGeometry(op *tensor.Op) Params {
-	return doublingGeometry(op.Inputs[0], op.Inputs[1], 0, 0).withPhases(2, op.Inputs[2])
+	return doublingGeometry(op.Inputs[0], op.Inputs[1]).withPhases(2, op.Inputs[2])
 }
 
 // ConvTranspose2x2 doubles x (B, H, W, Cin) to (B, 2H, 2W, Cout): y[2i+t, 2j+s] = x[i, j] weight[t,
@@ -42,18 +42,18 @@ func ConvTranspose2x2(x, weight, bias *tensor.Tensor) *tensor.Tensor {
 	return x.Graph().Apply(ConvTranspose2x2Kind, nil, []int{x.Dim(0), 2 * x.Dim(1), 2 * x.Dim(2), weight.Dim(3)}, x, weight, bias)
 }
 
-// doublingGeometry is the geometry of one tap (t, s).
-func doublingGeometry(x, weight *tensor.Tensor, t, s int32) Params {
+// doublingGeometry is the geometry of the tap (0, 0), the first phase.
+func doublingGeometry(x, weight *tensor.Tensor) Params {
 	return Params{
 		Batch: uint32(x.Dim(0)), Inputs: uint32(x.Dim(3)), Outputs: uint32(weight.Dim(3)),
-		Rows: doublingAxis(int32(x.Dim(1)), t), Cols: doublingAxis(int32(x.Dim(2)), s),
+		Rows: doublingAxis(x.Dim(1)), Cols: doublingAxis(x.Dim(2)),
 	}
 }
 
-// doublingAxis is an axis of the convolution of one tap, whose number is the phase. It writes every
-// second pixel, from phase on.
-func doublingAxis(n, phase int32) conv2dAxis {
+// doublingAxis is an axis of the convolution of one tap, in the first phase. It writes every second
+// pixel.
+func doublingAxis(n int) conv2dAxis {
 	return conv2dAxis{
-		Count: n, Taps: 1, XSize: n, XStep: 1, XTap: 1, YSize: 2 * n, YStep: 2, YStart: phase, WSize: 2, WStart: phase, WTap: 1,
+		Count: int32(n), Taps: 1, XSize: int32(n), XStep: 1, XTap: 1, YSize: 2 * int32(n), YStep: 2, WSize: 2, WTap: 1,
 	}
 }
