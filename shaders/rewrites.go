@@ -66,6 +66,7 @@ func (q Int8) table() []rule {
 		{fusion, "Convolution + LayerNorm → LinearNorm", convolutionNorm},
 		{fusion, "Convolution + Split → Convolution to two", convolutionSplit},
 		{fusion, "Convolution + (Add | AddBroadcast | ScaleShift | activation) → Convolution", convolutionEpilogue},
+		{fusion, "Convolution, activation → Convolution to both", convolutionBoth},
 	}
 }
 

@@ -17,7 +17,7 @@ func convolutionAlone(r *tensor.Rewriter, op *tensor.Op) bool {
 }
 
 // summands lists the inputs of a sum that may be fused with the operators that make them. If there
-// are two, the one that is made earlier comes first. In the sum of a tensor and a table for one
+// are two, the one that is made earlier comes first. In the sum of a tensor and a table for each
 // image, only the tensor is listed. Other operators have no summands.
 func summands(r *tensor.Rewriter, op *tensor.Op) []int {
 	switch {
@@ -27,15 +27,37 @@ func summands(r *tensor.Rewriter, op *tensor.Op) []int {
 			return []int{1, 0}
 		}
 		return []int{0, 1}
-	case op.Kind == pointwise.AddBroadcastKind && op.Attributes.(*pointwise.ElementwiseParams).Once():
+	case op.Kind == pointwise.AddBroadcastKind:
 		return []int{0}
 	}
 	return nil
 }
 
+// table is the number of elements that a sum adds to each of several images; 0: it adds one to each.
+func table(op *tensor.Op) uint32 {
+	if p, ok := op.Attributes.(*pointwise.ElementwiseParams); ok && op.Kind == pointwise.AddBroadcastKind && !p.Once() {
+		return p.Period
+	}
+	return 0
+}
+
+// tableOfSome is the table that training adds to the first outputs of a convolution p by adding
+// Concat(table, zeros) to all of them; otherwise nil.
+func tableOfSome(r *tensor.Rewriter, op *tensor.Op, p *conv.Params) *tensor.Tensor {
+	if op.Kind != pointwise.AddBroadcastKind || !op.Graph().Trains() {
+		return nil
+	}
+	concat := maker(r, op.Inputs[1], pointwise.ConcatKind)
+	if concat == nil || concat.Output().Dim(-1) != int(p.Outputs) || concat.Inputs[0].Dim(-1)%4 > 0 || !concat.Inputs[1].Constant() ||
+		slices.ContainsFunc(concat.Inputs[1].Values(), func(v float32) bool { return v != 0 }) {
+		return nil
+	}
+	return concat.Inputs[0]
+}
+
 func clampLogSum(r *tensor.Rewriter, op *tensor.Op) bool {
 	for _, at := range summands(r, op) {
-		if first := sole(r, op, at, pointwise.ClampLogKind); first != nil && r.Fuse(first, op, pointwise.ClampLogAddKind, first.Attributes, first.Inputs[0], op.Inputs[1-at]) {
+		if first := sole(r, op, at, pointwise.ClampLogKind); first != nil && table(op) == 0 && r.Fuse(first, op, pointwise.ClampLogAddKind, first.Attributes, first.Inputs[0], op.Inputs[1-at]) {
 			return true
 		}
 	}
@@ -157,7 +179,13 @@ func convolutionEpilogue(r *tensor.Rewriter, op *tensor.Op) bool {
 			q := *first.Attributes.(*conv.Params)
 			attributes, p = &q, &q
 		}
+		if t := table(op); t%p.Outputs > 0 || t > 0 && first.Kind == conv.Conv2DInt8Kind || p.TableOutputs > 0 {
+			continue
+		}
 		input, argument, ok := follow(p, op, at)
+		if some := tableOfSome(r, op, p); some != nil && p.Adds == conv.AddResidual && p.Activation == 0 {
+			argument, p.Table, p.TableOutputs = some, op.Attributes.(*pointwise.ElementwiseParams).Period/p.Outputs, uint32(some.Dim(-1))
+		}
 		if !ok {
 			continue
 		}
@@ -166,6 +194,24 @@ func convolutionEpilogue(r *tensor.Rewriter, op *tensor.Op) bool {
 		}
 	}
 	return false
+}
+
+// convolutionBoth lets a convolution make the activation of its result beside the result, which the
+// gradient reads.
+func convolutionBoth(r *tensor.Rewriter, op *tensor.Op) bool {
+	if pointwise.Activation(op.Kind) == 0 {
+		return false
+	}
+	first := maker(r, op.Inputs[0], conv.FusedKind)
+	if first == nil || len(first.Outputs) != 1 || first.Output().Kept() {
+		return false
+	}
+	p := *first.Attributes.(*conv.Params)
+	if p.Activation != 0 || p.Adds&conv.AddShortcut != 0 {
+		return false
+	}
+	p.Activation = pointwise.Activation(op.Kind)
+	return r.Merge(first, op, conv.FusedKind, &p, withInput(first, 0, nil)...)
 }
 
 // withInput lists all inputs of a convolution, with x as input i unless x is nil.
@@ -192,7 +238,7 @@ func follow(p *conv.Params, op *tensor.Op, at int) (input int, argument *tensor.
 		p.Activation = pointwise.Activation(op.Kind)
 		return 0, nil, true
 	case sum && p.Adds == 0:
-		p.Adds = conv.AddResidual
+		p.Adds, p.Table = conv.AddResidual, table(op)/p.Outputs
 		return conv.ResidualAt, op.Inputs[1-at], true
 	case op.Kind == norm.ScaleShiftKind && p.HasBias == 0 && op.Attributes.(norm.BatchNormParams).Channels == p.Outputs:
 		p.HasBias = conv.ScaleAndShift

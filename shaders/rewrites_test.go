@@ -353,6 +353,21 @@ var examples = map[string][]struct {
 		},
 		first:  []string{"Conv2D | Linear | ConvTranspose2x2 → Convolution"},
 		before: "Convolution AddBroadcast GELU", after: "Convolution",
+	}, {
+		build: func(g *rewriteGraph) []*tensor.Tensor { // all images share the table
+			y := conv.Linear(g.in(3, 5, 4), g.param("w", 4, 8), g.param("b", 8))
+			return []*tensor.Tensor{pointwise.ReLU(pointwise.AddBroadcast(y, g.table(1, 5, 8)))}
+		},
+		first:  []string{"Conv2D | Linear | ConvTranspose2x2 → Convolution"},
+		before: "Convolution AddBroadcast ReLU", after: "Convolution",
+	}},
+	"Convolution, activation → Convolution to both": {{
+		build: func(g *rewriteGraph) []*tensor.Tensor {
+			y := conv.Linear(g.in(5, 4), g.param("w", 4, 8), g.param("b", 8))
+			return []*tensor.Tensor{pointwise.GELU(y), pointwise.Scale(y, 2)}
+		},
+		first:  []string{"Conv2D | Linear | ConvTranspose2x2 → Convolution"},
+		before: "Convolution GELU Scale", after: "Convolution Scale",
 	}},
 }
 
@@ -403,7 +418,7 @@ func TestRulesTogether(t *testing.T) {
 			x := g.in(2, 3, 5, 8)
 			key := conv.Linear(pointwise.AddBroadcast(x, g.table(1, 3, 5, 8)), g.param("k", 8, 6), nil)
 			return []*tensor.Tensor{pointwise.Concat(key, conv.Linear(x, g.param("v", 8, 6), g.param("vb", 6)))}
-		}, 4, 2}, // one map, and the table for both images
+		}, 4, 1}, // one map, which adds the table to both images
 		{"keys and values of one image", func(g *rewriteGraph) []*tensor.Tensor {
 			x := g.in(1, 3, 5, 8)
 			key := conv.Linear(pointwise.AddBroadcast(x, g.table(1, 3, 5, 8)), g.param("k", 8, 6), nil)

@@ -52,6 +52,7 @@ type Params struct {
 	Parts, Chunk           uint32
 	Activation             uint32
 	Rows, Cols             conv2dAxis
+	Table, TableOutputs    uint32
 }
 
 var (
@@ -64,7 +65,8 @@ var (
 	}
 
 	// conv2dSplit takes x, weight, bias, residual, shortcut, as conv2dForward does, and the two
-	// parts of the result. The first part has Chunk outputs.
+	// parts of the result. The first part has Chunk outputs. If Chunk is 0, the first result is whole
+	// and the other one is what it was before the activation.
 	conv2dSplit = &tensor.Kernel{
 		Name: "conv2d_split", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite},
 		Body: tensor.Body(conv2dSplitBody), Fast: tensor.Fast(conv2dForwardFast),

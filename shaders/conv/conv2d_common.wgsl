@@ -4,8 +4,8 @@
 // Header: conv2d_geometry.wgsl, real and real4 (a number in storage and four of them: f32,
 // vec4<f32>; of f16 in plans of halves), element (the type of x: real, real4), stored (the type of
 // the other arguments), floats (stored to compute with: f32, vec4<f32>), WIDTH (numbers in stored:
-// 1, 4), and the function write(pixel, n, outputs, v), which writes output (or quad) n of `outputs`
-// many.
+// 1, 4), and the functions write(pixel, n, outputs, v), which writes output (or quad) n of `outputs`
+// many, and keep(i, v), which gets element (or quad) i of y before the activation.
 
 struct Params {
   batch: u32,
@@ -20,10 +20,12 @@ struct Params {
   // number of phases of either axis, one for each group.z. Each phase begins one weight and one
   // pixel of y after the phase before.
   parts: u32,
-  chunk: u32, // backward_weight: pixels (b, u, v) of a part; conv2d_split: outputs of the first result
+  chunk: u32, // backward_weight: pixels (b, u, v) of a part; conv2d_split: outputs of the first result, see conv2d_variants.go
   activation: u32, // of activated
   rows: Axis,
   cols: Axis,
+  table: u32, // pixels of the residual, which all images share; 0: it has a pixel for each of y
+  table_outputs: u32, // outputs of that residual, which the others lack; 0: it has all
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -70,11 +72,18 @@ fn put(pixel: i32, n: i32, sum: floats) {
   let outputs = i32(params.outputs / WIDTH);
   let i = pixel * outputs + n;
   var v = sum;
-  let adds = params.adds & ~ADD_SHORTCUT;
-  if (adds == ADD_RESIDUAL_FIRST) { v += floats(residual[i]); }
+  var adds = params.adds & ~ADD_SHORTCUT;
+  var at = i;
+  if (params.table > 0u) {
+    let width = select(outputs, i32(params.table_outputs / WIDTH), params.table_outputs > 0u);
+    at = pixel % i32(params.table) * width + n;
+    if (n >= width) { adds = 0u; }
+  }
+  if (adds == ADD_RESIDUAL_FIRST) { v += floats(residual[at]); }
   if (params.has_bias == SCALE_AND_SHIFT) { v = v * floats(bias[n]) + floats(bias[outputs + n]); }
   if (adds == ADD_TO_Y && !FRESH) { v += floats(y[i]); }
-  if (adds == ADD_RESIDUAL) { v += floats(residual[i]); }
+  if (adds == ADD_RESIDUAL) { v += floats(residual[at]); }
+  keep(i, stored(v));
   v = activated(v);
   if ((params.adds & ADD_SHORTCUT) != 0u) { v += floats(shortcut[i]); }
   write(pixel, n, outputs, stored(v));

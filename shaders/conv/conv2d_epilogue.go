@@ -103,18 +103,19 @@ func conv2dPhase(p *Params, a []gpu.Array) {
 		}
 	})
 	for position := range p.pixels() {
-		row := p.destination(position) * outputs
+		pixel := p.destination(position)
 		for n := range outputs {
-			i := row + n
+			i := pixel*outputs + n
 			adds := p.Adds &^ AddShortcut
+			at, ok := p.inResidual(pixel, n)
 			if adds == AddResidualFirst {
-				y[i] += a[ResidualAt].F[i]
+				y[i] += a[ResidualAt].F[at]
 			}
 			if p.HasBias == ScaleAndShift {
 				y[i] = y[i]*bias[n] + bias[outputs+n]
 			}
-			if adds == AddResidual {
-				y[i] += a[ResidualAt].F[i]
+			if adds == AddResidual && ok {
+				y[i] += a[ResidualAt].F[at]
 			}
 			y[i] = pointwise.Activated(p.Activation, y[i])
 			if p.Adds&AddShortcut != 0 {
@@ -124,8 +125,34 @@ func conv2dPhase(p *Params, a []gpu.Array) {
 	}
 }
 
+// inResidual is the element of the residual that is added to output n of a pixel of y, and whether
+// there is one.
+func (p *Params) inResidual(pixel, n int) (at int, ok bool) {
+	if p.Table > 0 {
+		pixel %= int(p.Table)
+	}
+	return pixel*p.residualOutputs() + n, n < p.residualOutputs()
+}
+
+// residualOutputs are the outputs that the residual has.
+func (p *Params) residualOutputs() int {
+	if p.TableOutputs > 0 {
+		return int(p.TableOutputs)
+	}
+	return int(p.Outputs)
+}
+
 func conv2dSplitBody(p *Params, a []gpu.Array) {
 	rows, outputs := p.Batch*uint32(p.Rows.YSize*p.Cols.YSize), p.Outputs
+	if p.Chunk == 0 {
+		before := *p
+		before.Activation = 0
+		conv2dForwardBody(&before, append(slices.Clone(a[:ResultAt]), a[restAt]))
+		for i, v := range a[restAt].F[:rows*outputs] {
+			a[ResultAt].F[i] = pointwise.Activated(p.Activation, v)
+		}
+		return
+	}
 	both := gpu.Array{F: make([]float64, rows*outputs)}
 	conv2dForwardBody(p, append(slices.Clone(a[:ResultAt]), both))
 	pointwise.SplitForward.Body(&pointwise.ConcatParams{Rows: rows, Columns: outputs, Part: p.Chunk}, []gpu.Array{both, a[ResultAt], a[restAt]})

@@ -154,22 +154,29 @@ func TestConvolutionAbsorbs(t *testing.T) {
 	}
 }
 
-// A convolution absorbs the sum with a table for one image. With several images it does not.
-func TestConvolutionAbsorbsTableOnce(t *testing.T) {
-	for batch, dispatches := range map[int]int{1: 1, 2: 2} {
-		g := tensor.NewGraph()
-		x, w, table := g.Input("x", batch, 1, 2, 3), g.Input("w", 3, 3, 3, 2), g.Input("table", 1, 1, 2, 2)
-		y := pointwise.AddBroadcast(conv.Conv2D(x, w, nil, conv.Square(1, 1)), table).Keep()
-		plan, err := shaders.Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
-		require.NoError(t, err)
-		defer plan.Release()
-		require.Equal(t, dispatches, plan.Dispatches())
-		values := []float32{1, 2, 3, 4}
-		require.NoError(t, plan.Write(table, values)) // the other inputs are zeros
-		require.NoError(t, plan.Run(t.Context()))
-		got, err := plan.Read(t.Context(), y)
-		require.NoError(t, err)
-		require.Equal(t, slices.Repeat(values, batch), got[0])
+// A convolution absorbs the sum with a table, which all images share.
+func TestConvolutionAbsorbsTable(t *testing.T) {
+	for _, outputs := range []int{2, 36} {
+		for _, batch := range []int{1, 3} {
+			shadertest.EachVariant(t, func(device string, d gpu.Device) {
+				g := tensor.NewGraph()
+				x, w, table := g.Input("x", batch, 5, 7, 3), g.Input("w", 3, 3, 3, outputs), g.Input("table", 1, 5, 7, outputs)
+				y := pointwise.AddBroadcast(conv.Conv2D(x, w, nil, conv.Square(1, 1)), table).Keep()
+				plan, err := shaders.Compile(t.Context(), d, tensor.NewSet(), g)
+				require.NoError(t, err)
+				defer plan.Release()
+				require.Equal(t, 1, plan.Dispatches())
+				values := make([]float32, table.Elements())
+				for i := range values {
+					values[i] = float32(i)
+				}
+				require.NoError(t, plan.Write(table, values)) // the other inputs are zeros
+				require.NoError(t, plan.Run(t.Context()))
+				got, err := plan.Read(t.Context(), y)
+				require.NoError(t, err)
+				require.Equal(t, slices.Repeat(values, batch), got[0], device)
+			})
+		}
 	}
 }
 

@@ -16,6 +16,8 @@ struct Params {
   activation: u32,
   rows: Axis,
   cols: Axis,
+  table: u32,           // 0
+  table_outputs: u32,   // 0
   int8: u32,            // 1: y is int8
   shift: u32,           // low bits that are cut from a sum, so that the rest is exact in f32
   int8_residual: u32,   // 1: the residual is int8

@@ -150,15 +150,32 @@ func (a *conv2dAxis) readsOwnPixel() bool {
 // finish adds, scales and activates the sums of a block as the parameters say. It writes the
 // results, for conv2dSplit in two parts.
 func (p *Params) finish(b convBlock, sums []float32, stride int, a []gpu.Array32) {
+	line := int(p.Cols.Count)
 	if p.ordered() {
-		p.finishLine(b, b.first, 1, sums, stride, a)
-		return
+		if line = int(p.Table); line == 0 {
+			line = b.first + b.count
+		}
 	}
-	for line := int(p.Cols.Count); b.count > 0; {
+	for b.count > 0 {
 		now := b
 		now.count = min(b.count, line-b.first%line)
-		p.finishLine(now, p.destination(b.first), int(p.Cols.YStep), sums, stride, a)
+		p.finishTable(now, p.destination(b.first), int(p.Cols.YStep), sums, stride, a)
 		b.first, b.count, sums = b.first+now.count, b.count-now.count, sums[now.count*stride:]
+	}
+}
+
+// finishTable is finishLine for outputs some of which may lack a residual. With them, nothing but
+// the residual follows the sum and its bias.
+func (p *Params) finishTable(b convBlock, pixel, step int, sums []float32, stride int, a []gpu.Array32) {
+	if lack := b.output + b.outputs - p.residualOutputs(); lack > 0 {
+		lacking, plain := b, *p
+		lacking.outputs, plain.Adds, plain.TableOutputs = min(lack, b.outputs), 0, 0
+		b.outputs -= lacking.outputs
+		lacking.output += b.outputs
+		plain.finishLine(lacking, pixel, step, sums[b.outputs:], stride, a)
+	}
+	if b.outputs > 0 {
+		p.finishLine(b, pixel, step, sums, stride, a)
 	}
 }
 
@@ -169,13 +186,17 @@ func (p *Params) finishLine(b convBlock, pixel, step int, sums []float32, stride
 		vector.FinishRows(b.count, b.outputs, y, to, x, from, f)
 	}
 	at := func(argument int) []float32 { return a[argument].F[pixel*outputs+b.output:] }
+	residual := func() []float32 {
+		from, _ := p.inResidual(pixel, b.output)
+		return a[ResidualAt].F[from:]
+	}
 	of := &vector.Finish{Stride: step * outputs}
 	adds := p.Adds &^ AddShortcut
 	switch adds {
 	case AddResidualFirst:
-		finish(sums, stride, sums, stride, &vector.Finish{Residual: at(ResidualAt), Stride: of.Stride})
+		finish(sums, stride, sums, stride, &vector.Finish{Residual: residual(), Stride: of.Stride})
 	case AddResidual:
-		of.Residual = at(ResidualAt)
+		of.Residual, of.Stride = residual(), step*p.residualOutputs()
 	case addToY:
 		of.Residual = at(ResultAt)
 	}
@@ -185,10 +206,15 @@ func (p *Params) finishLine(b convBlock, pixel, step int, sums []float32, stride
 	case ScaleAndShift:
 		of.Scale, of.Shift = bias[b.output:], bias[outputs+b.output:]
 	}
-	of.ReLU = p.Activation == pointwise.Activation(pointwise.ReLUKind)
-	if split := len(a) > restAt; split || p.Activation != 0 && !of.ReLU || p.Adds&AddShortcut != 0 {
+	split := len(a) > restAt
+	both := split && p.Chunk == 0
+	of.ReLU = p.Activation == pointwise.Activation(pointwise.ReLUKind) && !both
+	if split || p.Activation != 0 && !of.ReLU || p.Adds&AddShortcut != 0 {
 		finish(sums, b.outputs, sums, stride, of)
 		sums, stride = sums[:b.count*b.outputs], b.outputs
+		if both {
+			finish(at(restAt), step*outputs, sums, stride, &vector.Finish{})
+		}
 		if p.Activation != 0 && !of.ReLU {
 			pointwise.ActivateAll(p.Activation, sums)
 		}
@@ -196,7 +222,7 @@ func (p *Params) finishLine(b convBlock, pixel, step int, sums []float32, stride
 		if p.Adds&AddShortcut != 0 {
 			of.Residual, of.Stride = at(ShortcutAt), step*outputs
 		}
-		if split {
+		if split && !both {
 			p.finishParts(b, pixel, step, sums, a)
 			return
 		}

@@ -42,6 +42,8 @@ func TestConvolutionAbsorbsSplit(t *testing.T) {
 		}, true},
 		{"3×3", 8, 40, 8, 3, 1, func(x, w, bias *tensor.Tensor) *tensor.Tensor { return conv.Conv2D(x, w, bias, conv.Square(1, 1)) }, nil, true},
 		{"transposed", 8, 36, 4, 2, 2, conv.ConvTranspose2x2, nil, false},
+		{"linear, gelu of the result", 8, 64, 0, 1, 1, linear, nil, true},
+		{"transposed, gelu of the result, no quads", 5, 21, 0, 2, 2, conv.ConvTranspose2x2, nil, false},
 	} {
 		test := shadertest.Operator{
 			Inputs: [][]int{
@@ -59,6 +61,9 @@ func TestConvolutionAbsorbsSplit(t *testing.T) {
 					y := each(c.apply(x[0], x[1], x[2]))
 					if c.between != nil {
 						y = each(c.between(y, x[3], each))
+					}
+					if c.first == 0 {
+						return pointwise.Concat(pointwise.GELU(y), y)
 					}
 					return pointwise.Concat(pointwise.Split(y, c.first))
 				}

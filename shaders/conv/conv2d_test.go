@@ -77,6 +77,19 @@ func TestLinear(t *testing.T) {
 	}
 }
 
+// In training a linear map adds a table to its first outputs, in each image.
+func TestLinearWithTableOfSome(t *testing.T) {
+	for _, outputs := range []int{10, 36} {
+		shadertest.Check(t, shadertest.Operator{
+			Inputs: [][]int{{3, 5, 4}, {4, outputs}, {outputs}, {1, 5, 4}},
+			Build: func(x []*tensor.Tensor) *tensor.Tensor {
+				zeros := x[0].Graph().Constant("zeros", make([]float32, 5*(outputs-4)), 1, 5, outputs-4)
+				return pointwise.AddBroadcast(conv.Linear(x[0], x[1], x[2]), pointwise.Concat(x[3], zeros))
+			},
+		})
+	}
+}
+
 func TestLinearWithoutBias(t *testing.T) {
 	shadertest.Check(t, shadertest.Operator{
 		Inputs: [][]int{{9, 8}, {8, 8}},

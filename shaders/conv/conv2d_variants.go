@@ -9,11 +9,17 @@ import (
 )
 
 // conv2dWhole writes a result to y. conv2dParted writes the first Chunk outputs to y and the others
-// to `rest`.
+// to `rest`. conv2dBoth writes a result to y and what it is before the activation to `rest`.
 const (
-	conv2dWhole = `fn write(pixel: i32, n: i32, outputs: i32, v: stored) { y[pixel * outputs + n] = v; }
+	conv2dWhole = `fn keep(i: i32, v: stored) {}
+fn write(pixel: i32, n: i32, outputs: i32, v: stored) { y[pixel * outputs + n] = v; }
+`
+	conv2dBoth = `@group(0) @binding(7) var<storage, read_write> rest: array<stored>;
+fn keep(i: i32, v: stored) { rest[i] = v; }
+fn write(pixel: i32, n: i32, outputs: i32, v: stored) { y[pixel * outputs + n] = v; }
 `
 	conv2dParted = `@group(0) @binding(7) var<storage, read_write> rest: array<stored>;
+fn keep(i: i32, v: stored) {}
 fn write(pixel: i32, n: i32, outputs: i32, v: stored) {
   let first = i32(params.chunk / WIDTH);
   if (n < first) { y[pixel * first + n] = v; } else { rest[pixel * (outputs - first) + n - first] = v; }
@@ -42,6 +48,9 @@ fn load_weights(at: i32, quads: i32) -> Weights { return vec4<f32>(w[at]); }
 // conv2dHeader is the header of conv2d_common.wgsl. A kernel reads 1 or 4 inputs of x at a time and
 // computes 1 or 4 outputs at a time.
 func conv2dHeader(p *Params, inputs, outputs int, write string) string {
+	if write == conv2dParted && p.Chunk == 0 {
+		write = conv2dBoth
+	}
 	element := map[int]string{1: "real", 4: "real4"}[inputs]
 	return kernels.InOneWidth(outputs) + fmt.Sprintf("alias element = %s;\n", element) +
 		epilogueHeader(p) + write + conv2dGeometryPart
