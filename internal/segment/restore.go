@@ -83,9 +83,13 @@ func sigmoid(row []float32) {
 	}
 }
 
-// clamp limits rounding errors of resampling to 0..1, in place.
+// clamp limits rounding errors of resampling to 0..1, in place. In WebAssembly min and max are calls.
 func clamp(row []float32) {
 	for x, v := range row {
-		row[x] = min(max(v, 0), 1)
+		if v < 0 {
+			row[x] = 0
+		} else if v > 1 {
+			row[x] = 1
+		}
 	}
 }

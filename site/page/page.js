@@ -87,6 +87,7 @@ const effects = [
   [(s) => s.job, ending(compute)],
   [(s) => s.compared?.job, ending(computePair)],
   [toRepeat, ending(repeat)],
+  [(s) => s.image?.coarse && !s.job && (!s.result || standing(s)) && s.picture, ending(sharpen)],
   [(s) => s.preparing, ending(prepare)],
   [(s) => s.figuring, readAnew],
   [(s) => !s.job && !s.unkept && toKeep(s)[0]?.name, (name) => keep([name])],
@@ -168,7 +169,7 @@ async function seenFor(s) {
     seen = [];
   if (ticked("report")) seen.push({ made: "dicom-pdf", pdf: await reportPDF(s, reportWishes()) });
   if (!ticked("capture")) return seen;
-  while (state.result === s.result && !standing(state))
+  while (state.result === s.result && !complete(state))
     await new Promise((resolve) => setTimeout(resolve, 50));
   if (state.result !== s.result)
     throw new Error("The photograph left the stage before its picture was made. Send it again.");
@@ -276,7 +277,15 @@ async function segment(job, signal) {
     thumb: work.thumb(picture),
     progress: (progress) => send({ type: "progress", job, progress }),
     image: picture !== state.picture ? image : undefined,
+    coarse: true,
   });
+}
+// sharpen gets all pixels of the photograph, after its outlines.
+function sharpen(picture, signal) {
+  segmenter.decode(picture).then(
+    (image) => signal.aborted || send({ type: "sharpened", image }),
+    () => {}, // it stays as it is
+  );
 }
 const optionsOf = ({ model, roi, weights, evidence, replaces, known }) => ({
   model,
@@ -384,7 +393,8 @@ async function* eachOf(save) {
 }
 // incomplete says that an overlay has to wait for views of its result.
 const incomplete = ({ what, result }) =>
-  what === "overlay" && result === state.result && !standing(state);
+  what === "overlay" && result === state.result && !complete(state);
+const complete = (s) => !s.image.coarse && standing(s);
 
 for (const type of ["ready", "adapter"])
   segmenter.addEventListener(type, ({ detail }) => send({ ...detail, type }));

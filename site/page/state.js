@@ -392,6 +392,7 @@ const handlers = {
       sliders: { ...s.sliders, moving: false, from: null },
     };
   },
+  sharpened: (s, { image }) => ({ ...s, image }),
   // segmented has a result, and what the list has kept of it: views, and figures that were read
   // anew.
   segmented(s, { job, result: made, views = {}, figures }) {

@@ -213,7 +213,8 @@ function drawPhotograph({ picture, image }, before, stage) {
   show(!image, "welcome");
   $("stage").classList.toggle("empty", !image);
   if (!image) return;
-  if (stage.shown.image !== image) stage.set("image", image); // not for another language
+  if (stage.shown.image !== image)
+    stage.set(before.image?.coarse && picture === before.picture ? "look" : "image", image); // not for another language
   show(image.slices > 1, "slices");
   Object.assign($("slice"), { max: image.slices ?? 1, value: image.slice ?? 1 });
   write("slice-number", t("{slice} of {slices}", image));

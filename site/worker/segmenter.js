@@ -246,7 +246,8 @@ export class Segmenter extends EventTarget {
     const unsent = () => {
       if (this.#imageSent === key) this.#imageSent = 0;
     };
-    const asked = { key, blob, name, slice, part, turn, wantImage, wantThumb, ...message };
+    const { coarse } = hooks,
+      asked = { key, blob, name, slice, part, turn, wantImage, wantThumb, coarse, ...message };
     return this.#ask(asked, blob ? [blob] : [], hooks, unsent);
   }
   // askDrawn asks about a result with corrections of its masks.
@@ -293,10 +294,10 @@ export class Segmenter extends EventTarget {
   // (left out: as the model was trained), roi ("auto", "none" or "x,y,side"), raterWeights,
   // evidence (a list of { rater, class, name, mask }; mask is a Uint8Array or the Blob of a PNG).
   // hooks: progress({ stage, done, total }), image({ width, height, pixelsWide, pixelsHigh, slice,
-  // slices, rgba }), thumb (as image, but small), signal (an AbortSignal, which ends this request
-  // and no other). For the list: known is the id of an earlier result of the same question; passing
-  // says that nobody will look at the result. If the worker falls silent, another one tries once
-  // more.
+  // slices, coarse, rgba }), coarse (image may be: decode gives all pixels), thumb (as image, but
+  // small), signal (an AbortSignal, which ends this request and no other). For the list: known is the
+  // id of an earlier result of the same question; passing says that nobody will look at the result.
+  // If the worker falls silent, another one tries once more.
   segment(picture, options, hooks) {
     const attempt = () => this.#segment(picture, options, hooks),
       ask = () =>

@@ -58,7 +58,7 @@ func NewMap(values []float32, w Window) Map {
 	if len(values) != w.Width*w.Height {
 		panic(fmt.Sprintf("overlay: %d values for a window of %d×%d", len(values), w.Width, w.Height))
 	}
-	var mean []float32
+	mean := make([]float32, 0, longestSide*longestSide)
 	m := Map{Picture: shrink(w, longestSide, 1, func(out []byte, x0, y0, x1, y1 int) {
 		sum := float32(0)
 		for y := y0; y < y1; y++ {
@@ -68,7 +68,14 @@ func NewMap(values []float32, w Window) Map {
 		}
 		v := sum / float32((x1-x0)*(y1-y0))
 		mean = append(mean, v)
-		out[0] = byte(min(max(v, 0), 1)*255 + 0.5)
+		switch {
+		case v >= 1:
+			out[0] = 255
+		case v > 0:
+			out[0] = byte(v*255 + 0.5)
+		default:
+			out[0] = 0
+		}
 	})}
 	m.Lines = contour.Trace(mean, m.PixelsWide, m.PixelsHigh, 0.5, lineTolerance)
 	for i := 0; i < len(m.Lines.Points); i += 2 {

@@ -21,6 +21,9 @@ import (
 // this size.
 const longestShown = 4096
 
+// longestCoarse limits those of the picture that the page shows until it has the outlines.
+const longestCoarse = 1536
+
 // longestThumb limits the sides of the small picture for the page's list.
 const longestThumb = 96
 
@@ -150,7 +153,11 @@ func (m message) show(img *imageio.Image) {
 		m.showPicture("thumb", img, longestThumb)
 	}
 	if m.Get("wantImage").Bool() {
-		m.showPicture("image", img, longestShown)
+		longest := longestShown
+		if m.Get("coarse").Truthy() {
+			longest = longestCoarse
+		}
+		m.showPicture("image", img, longest)
 	}
 }
 
@@ -203,12 +210,13 @@ func segmentImage(h *page.Host, m message) error {
 }
 
 // showPicture gives the page the picture as decoded here, so that the page shows the pixels on which
-// the network computes. No side is longer than longest.
+// the network computes. No side is longer than longest. A coarse picture has fewer pixels than the
+// stage can show.
 func (m message) showPicture(kind string, img *imageio.Image, longest int) {
 	shown := overlay.Photograph(img.Pix, img.W, img.H, longest)
 	rgba := toJS(shown.Values)
 	m.reply(kind, map[string]any{"width": img.W, "height": img.H, "drawnWidth": shown.Width, "drawnHeight": shown.Height,
-		"pixelsWide": shown.PixelsWide, "pixelsHigh": shown.PixelsHigh, "slice": img.Slice, "slices": img.Slices, "rgba": rgba}, rgba)
+		"pixelsWide": shown.PixelsWide, "pixelsHigh": shown.PixelsHigh, "slice": img.Slice, "slices": img.Slices, "coarse": longest == longestCoarse && max(img.W, img.H) > longest, "rgba": rgba}, rgba)
 }
 
 // openWeights answers "weights".

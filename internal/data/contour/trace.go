@@ -89,7 +89,17 @@ var bands = map[int][][2]int{5: {{top, right}, {bottom, left}}, 10: {{left, top}
 func (t *tracer) link() {
 	for y := -1; y < t.height; y++ {
 		pulse.Beat()
+		var above, below []float32 // of the cells, where both are in the map
+		if y >= 0 && y+1 < t.height {
+			above, below = t.values[y*t.width:][:t.width], t.values[(y+1)*t.width:][:t.width]
+		}
 		for x := -1; x < t.width; x++ {
+			if x >= 0 && x+1 < len(above) { // most cells are crossed by no line
+				high := above[x] >= t.level
+				if high == (above[x+1] >= t.level) && high == (below[x] >= t.level) && high == (below[x+1] >= t.level) {
+					continue
+				}
+			}
 			code, sum := 0, float32(0)
 			for i, v := range [4]float32{t.at(x, y), t.at(x+1, y), t.at(x+1, y+1), t.at(x, y+1)} {
 				if sum += v; v >= t.level {
