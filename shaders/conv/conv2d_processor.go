@@ -12,9 +12,12 @@ import (
 func conv2dForwardFast(p *Params, a []gpu.Array32, split gpu.Split) {
 	p.eachPhase(func(p *Params) {
 		finish := func(b convBlock, sums []float32, stride int) { p.finish(b, sums, stride, a) }
-		if p.suitsWinograd() {
+		switch suits := p.suitsWinograd(); {
+		case suits && p.hasTiles():
 			p.multiplyTiles(a, split, finish)
-		} else {
+		case suits && p.hasColumns():
+			p.multiplyColumns(a, split, finish)
+		default:
 			p.multiply(a, split, false, finish)
 		}
 	})

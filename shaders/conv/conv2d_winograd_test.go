@@ -21,6 +21,7 @@ func TestWinograd(t *testing.T) {
 		vector.Use(l)
 		for _, c := range []struct{ batch, height, width, inputs, outputs int }{
 			{1, 16, 16, 32, 64}, {2, 13, 18, 16, 32}, {3, 5, 9, 48, 96}, {1, 64, 64, 32, 32}, {1, 16, 16, 256, 256},
+			{1, 8, 8, 64, 64}, {2, 9, 8, 32, 96}, // tiles along rows alone
 		} {
 			p := Params{
 				Batch: uint32(c.batch), Inputs: uint32(c.inputs), Outputs: uint32(c.outputs), Parts: 1,

@@ -59,3 +59,14 @@ func (m *Matrix) PackWinograd(panel int, w []float32) {
 		WinogradWeights.Transform(m.data[(panel*36+row*6)*size:], Steps{size, 0}, half[row*size:], Steps{6 * size, 0}, size, 1)
 	}
 }
+
+// PackWinogradColumns is PackWinograd for 18 factors: six for each row of taps, transformed along
+// columns alone.
+func (m *Matrix) PackWinogradColumns(panel int, w []float32) {
+	width, inputs := m.level.columns, m.k/18
+	size := inputs * width
+	for row := range 3 {
+		WinogradWeights.Transform(m.data[(panel*18+row)*size:], Steps{3 * size, width}, w[row*3*inputs*m.n+panel*width:],
+			Steps{inputs * m.n, m.n}, width, inputs)
+	}
+}
