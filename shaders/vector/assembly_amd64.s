@@ -1755,31 +1755,31 @@ row:
 	VPADDD      exp_bias<>+0(SB), Y7, Y7
 	VPSLLD      $0x17, Y7, Y7
 	VMULPS      Y7, Y6, Y5
+	VMOVUPS     Y2, Y6
+	VFMADD231PS 32(AX), Y0, Y6
+	VMOVUPS     exp_most<>+0(SB), Y7
+	VMINPS      Y6, Y7, Y6
+	VMOVUPS     exp_least<>+0(SB), Y7
+	VMAXPS      Y6, Y7, Y6
+	VMOVUPS     exp_round<>+0(SB), Y8
+	VFMADD231PS exp_log2e<>+0(SB), Y6, Y8
+	VSUBPS      exp_round<>+0(SB), Y8, Y7
+	VFMADD231PS exp_high<>+0(SB), Y7, Y6
+	VFMADD231PS exp_low<>+0(SB), Y7, Y6
+	VMOVUPS     exp_c6<>+0(SB), Y7
+	VFMADD213PS exp_c5<>+0(SB), Y6, Y7
+	VFMADD213PS exp_c4<>+0(SB), Y6, Y7
+	VFMADD213PS exp_c3<>+0(SB), Y6, Y7
+	VFMADD213PS exp_c2<>+0(SB), Y6, Y7
+	VFMADD213PS exp_c1<>+0(SB), Y6, Y7
+	VFMADD213PS exp_c1<>+0(SB), Y6, Y7
+	VPADDD      exp_bias<>+0(SB), Y8, Y8
+	VPSLLD      $0x17, Y8, Y8
+	VMULPS      Y8, Y7, Y6
 	VMOVUPS     Y5, (AX)
 	VADDPS      Y5, Y3, Y3
-	VMOVUPS     Y2, Y5
-	VFMADD231PS 32(AX), Y0, Y5
-	VMOVUPS     exp_most<>+0(SB), Y6
-	VMINPS      Y5, Y6, Y5
-	VMOVUPS     exp_least<>+0(SB), Y6
-	VMAXPS      Y5, Y6, Y5
-	VMOVUPS     exp_round<>+0(SB), Y7
-	VFMADD231PS exp_log2e<>+0(SB), Y5, Y7
-	VSUBPS      exp_round<>+0(SB), Y7, Y6
-	VFMADD231PS exp_high<>+0(SB), Y6, Y5
-	VFMADD231PS exp_low<>+0(SB), Y6, Y5
-	VMOVUPS     exp_c6<>+0(SB), Y6
-	VFMADD213PS exp_c5<>+0(SB), Y5, Y6
-	VFMADD213PS exp_c4<>+0(SB), Y5, Y6
-	VFMADD213PS exp_c3<>+0(SB), Y5, Y6
-	VFMADD213PS exp_c2<>+0(SB), Y5, Y6
-	VFMADD213PS exp_c1<>+0(SB), Y5, Y6
-	VFMADD213PS exp_c1<>+0(SB), Y5, Y6
-	VPADDD      exp_bias<>+0(SB), Y7, Y7
-	VPSLLD      $0x17, Y7, Y7
-	VMULPS      Y7, Y6, Y5
-	VMOVUPS     Y5, 32(AX)
-	VADDPS      Y5, Y4, Y4
+	VMOVUPS     Y6, 32(AX)
+	VADDPS      Y6, Y4, Y4
 	ADDQ        $0x00000040, AX
 	DECQ        CX
 	JNZ         row
@@ -8030,67 +8030,58 @@ TEXT ·expColumnsAVX512(SB), NOSPLIT, $0-40
 	MOVQ         rows+8(FP), CX
 	MOVQ         shift+24(FP), DX
 	MOVQ         total+32(FP), BX
-	VMOVUPS      exp_bias<>+0(SB), Z0
-	VMOVUPS      exp_c1<>+0(SB), Z0
-	VMOVUPS      exp_c2<>+0(SB), Z1
-	VMOVUPS      exp_c3<>+0(SB), Z2
-	VMOVUPS      exp_c4<>+0(SB), Z3
-	VMOVUPS      exp_c5<>+0(SB), Z4
-	VMOVUPS      exp_c6<>+0(SB), Z5
-	VMOVUPS      exp_high<>+0(SB), Z6
-	VMOVUPS      exp_least<>+0(SB), Z7
-	VMOVUPS      exp_log2e<>+0(SB), Z7
-	VMOVUPS      exp_low<>+0(SB), Z8
-	VMOVUPS      exp_most<>+0(SB), Z9
-	VMOVUPS      exp_round<>+0(SB), Z9
-	VBROADCASTSS scale+16(FP), Z9
-	VMOVUPS      (DX), Z10
-	VMOVUPS      (BX), Z12
-	VMOVUPS      64(DX), Z11
-	VMOVUPS      64(BX), Z13
+	VBROADCASTSS scale+16(FP), Z0
+	VMOVUPS      (DX), Z1
+	VMOVUPS      (BX), Z3
+	VMOVUPS      64(DX), Z2
+	VMOVUPS      64(BX), Z4
+	VMULPS       exp_log2e<>+0(SB), Z1, Z1
+	VMULPS       exp_log2e<>+0(SB), Z2, Z2
+	VMULPS       exp_log2e<>+0(SB), Z0, Z0
+	VMOVUPS      softmax_c0<>+0(SB), Z5
+	VMOVUPS      softmax_c1<>+0(SB), Z6
+	VMOVUPS      softmax_c2<>+0(SB), Z7
+	VMOVUPS      softmax_c3<>+0(SB), Z8
+	VMOVUPS      softmax_c4<>+0(SB), Z9
+	VMOVUPS      softmax_c5<>+0(SB), Z10
+	VMOVUPS      softmax_least<>+0(SB), Z11
 	TESTQ        CX, CX
 	JZ           end
 
 row:
-	VMOVUPS     Z10, Z14
-	VFMADD231PS (AX), Z9, Z14
-	VMULPS      Z7, Z14, Z15
-	VRNDSCALEPS $0x00, Z15, Z15
-	VFMADD231PS Z6, Z15, Z14
-	VFMADD231PS Z8, Z15, Z14
-	VMOVUPS     Z5, Z16
-	VFMADD213PS Z4, Z14, Z16
-	VFMADD213PS Z3, Z14, Z16
-	VFMADD213PS Z2, Z14, Z16
-	VFMADD213PS Z1, Z14, Z16
-	VFMADD213PS Z0, Z14, Z16
-	VFMADD213PS Z0, Z14, Z16
-	VSCALEFPS   Z15, Z16, Z14
-	VMOVUPS     Z14, (AX)
-	VADDPS      Z14, Z12, Z12
-	VMOVUPS     Z11, Z14
-	VFMADD231PS 64(AX), Z9, Z14
-	VMULPS      Z7, Z14, Z15
-	VRNDSCALEPS $0x00, Z15, Z15
-	VFMADD231PS Z6, Z15, Z14
-	VFMADD231PS Z8, Z15, Z14
-	VMOVUPS     Z5, Z16
-	VFMADD213PS Z4, Z14, Z16
-	VFMADD213PS Z3, Z14, Z16
-	VFMADD213PS Z2, Z14, Z16
-	VFMADD213PS Z1, Z14, Z16
-	VFMADD213PS Z0, Z14, Z16
-	VFMADD213PS Z0, Z14, Z16
-	VSCALEFPS   Z15, Z16, Z14
-	VMOVUPS     Z14, 64(AX)
-	VADDPS      Z14, Z13, Z13
+	VMOVUPS     Z1, Z11
+	VFMADD231PS (AX), Z0, Z11
+	VMOVUPS     Z2, Z12
+	VFMADD231PS 64(AX), Z0, Z12
+	VRNDSCALEPS $0x00, Z11, Z13
+	VRNDSCALEPS $0x00, Z12, Z14
+	VSUBPS      Z13, Z11, Z11
+	VMOVAPS     Z10, Z15
+	VSUBPS      Z14, Z12, Z12
+	VMOVAPS     Z10, Z16
+	VFMADD213PS Z9, Z11, Z15
+	VFMADD213PS Z9, Z12, Z16
+	VFMADD213PS Z8, Z11, Z15
+	VFMADD213PS Z8, Z12, Z16
+	VFMADD213PS Z7, Z11, Z15
+	VFMADD213PS Z7, Z12, Z16
+	VFMADD213PS Z6, Z11, Z15
+	VFMADD213PS Z6, Z12, Z16
+	VFMADD213PS Z5, Z11, Z15
+	VFMADD213PS Z5, Z12, Z16
+	VSCALEFPS   Z13, Z15, Z11
+	VSCALEFPS   Z14, Z16, Z12
+	VMOVUPS     Z11, (AX)
+	VADDPS      Z11, Z3, Z3
+	VMOVUPS     Z12, 64(AX)
+	VADDPS      Z12, Z4, Z4
 	ADDQ        $0x00000080, AX
 	DECQ        CX
 	JNZ         row
 
 end:
-	VMOVUPS Z12, (BX)
-	VMOVUPS Z13, 64(BX)
+	VMOVUPS Z3, (BX)
+	VMOVUPS Z4, 64(BX)
 	VZEROUPPER
 	RET
 
@@ -9645,8 +9636,8 @@ key:
 	VRNDSCALEPS  $0x00, Z25, Z24
 	VRNDSCALEPS  $0x00, Z26, Z27
 	VSUBPS       Z24, Z25, Z25
-	VSUBPS       Z27, Z26, Z26
 	VMOVAPS      Z5, Z28
+	VSUBPS       Z27, Z26, Z26
 	VMOVAPS      Z5, Z29
 	VFMADD213PS  Z4, Z25, Z28
 	VFMADD213PS  Z4, Z26, Z29

@@ -8,6 +8,7 @@ import (
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // constants are numbers in memory, each in sixteen lanes. A level with enough registers loads them
@@ -88,29 +89,38 @@ func (l *level) exp(c constants, x Op) {
 
 // expColumns replaces every x (rows, 2 lanes) by e^(scale x + shift of its column) and adds the
 // results to total.
-func (l *level) expColumns(c constants) {
+func (l *level) expColumns(c, powers constants) {
 	TEXT("expColumns"+l.name, NOSPLIT, "func(x *float32, rows int, scale float32, shift, total *float32)")
 	x, rows, shift, total := argument("x"), argument("rows"), argument("shift"), argument("total")
-	c = c.inRegisters(l)
-	scale := l.everywhere("scale")
-	shifts, totals := l.registers(2), l.registers(2)
+	scale, shifts, totals := l.everywhere("scale"), l.registers(2), l.registers(2)
 	for i := range 2 {
 		VMOVUPS(l.vector(shift, i), shifts[i])
 		VMOVUPS(l.vector(total, i), totals[i])
 	}
+	if l.lanes == 16 {
+		for _, factor := range append(shifts, scale) {
+			VMULPS(c["log2e"], factor, factor)
+		}
+		powers = powers.inRegisters(l)
+	}
 	TESTQ(rows, rows)
 	JZ(LabelRef("end"))
 	Label("row")
-	for i := range 2 {
-		v := l.register()
+	now := l.registers(2)
+	for i, v := range now {
 		VMOVUPS(shifts[i], v)
 		VFMADD231PS(l.vector(x, i), scale, v)
 		if l.lanes == 8 {
 			most := l.register()
 			VMOVUPS(c["most"], most)
 			VMINPS(v, most, v) // with a NaN the result is the first argument
+			l.exp(c, v)
 		}
-		l.exp(c, v)
+	}
+	if l.lanes == 16 {
+		l.powers(powers, now)
+	}
+	for i, v := range now {
 		VMOVUPS(v, l.vector(x, i))
 		VADDPS(v, totals[i], totals[i])
 	}
@@ -141,7 +151,7 @@ func (l *level) attend(c constants, width int) {
 		VXORPS(w, w, w)
 	}
 	Label("key")
-	scores, whole := l.registers(2), l.registers(2)
+	scores := l.registers(2)
 	for i := range width {
 		VBROADCASTSS(Mem{Base: k, Disp: 4 * i}, x)
 		for half, score := range scores {
@@ -152,19 +162,7 @@ func (l *level) attend(c constants, width int) {
 			}
 		}
 	}
-	powers := l.registers(2)
-	both := func(do func(score, whole, power Op)) { // in turn: neither waits for the other
-		for half, score := range scores {
-			do(score, whole[half], powers[half])
-		}
-	}
-	both(func(score, whole, power Op) { VRNDSCALEPS(U8(0), score, whole) })
-	both(func(score, whole, power Op) { VSUBPS(whole, score, score) })
-	both(func(score, whole, power Op) { VMOVAPS(c["c5"], power) })
-	for _, name := range []string{"c4", "c3", "c2", "c1", "c0"} {
-		both(func(score, whole, power Op) { VFMADD213PS(c[name], score, power) })
-	}
-	both(func(score, whole, power Op) { VSCALEFPS(whole, power, score) })
+	l.powers(c, scores)
 	for half, score := range scores {
 		VADDPS(score, weights[half], weights[half])
 	}
@@ -186,6 +184,26 @@ func (l *level) attend(c constants, width int) {
 		VMOVUPS(w, l.vector(total, i))
 	}
 	end()
+}
+
+// powers replaces each x by 2^x, with 16 lanes, in turn: none waits for another.
+func (l *level) powers(c constants, x []reg.VecVirtual) {
+	whole, power := l.registers(len(x)), l.registers(len(x))
+	for i, x := range x {
+		VRNDSCALEPS(U8(0), x, whole[i])
+	}
+	for i, x := range x {
+		VSUBPS(whole[i], x, x)
+		VMOVAPS(c["c5"], power[i])
+	}
+	for _, name := range []string{"c4", "c3", "c2", "c1", "c0"} {
+		for i, x := range x {
+			VFMADD213PS(c[name], x, power[i])
+		}
+	}
+	for i, x := range x {
+		VSCALEFPS(whole[i], power[i], x)
+	}
 }
 
 // maxOfColumns computes the largest value of each column of x (rows, 2 lanes), four rows at a time,
