@@ -127,9 +127,9 @@ func (p *Params) attendNarrow(a []gpu.Array32, split gpu.Split) {
 // attendCalls is how many calls attend makes.
 const attendCalls = 3
 
-// attend computes a panel of queries. room.Sums receives the sums of weighted values. room.Columns
-// receives what is taken from scores, its negative scaled value, and the sums of weights. That is
-// the highest score if far is true, and otherwise 0.
+// attend computes a panel of queries. It takes the highest score of a query from all of its scores
+// if far is true, and otherwise nothing. room.Sums receives the sums of weighted values, and
+// room.Columns what it took, the same times -Scale, and the sums of weights.
 func (h *attentionHead) attend(first, count int, room *kernels.Room, calls *vector.Calls, far bool, a []gpu.Array32) {
 	k, v, step := h.keys(a[1].F, 0), h.values(a[1].F, 0), 2*h.stride()
 	columns, keys, width := vector.Columns(), int(h.Keys), int(h.Width)
@@ -147,8 +147,9 @@ func (h *attentionHead) attend(first, count int, room *kernels.Room, calls *vect
 	calls.Multiply(&room.Wrapped, width, v, 1, step, sums, columns, false)
 }
 
-// Sums of weights below little or above large may have lost weights to float32's range.
-const little, large = 1e-30, 1e30
+// Sums of weights below little or above large may have lost weights to float32's range, 1e-38 to
+// 3e38.
+const little, large = 1e-25, 1e25
 
 // attended writes the results of a panel of queries. If the sum of weights of one of them is out of
 // range, it first computes the panel anew.

@@ -29,6 +29,8 @@ func TestWinograd(t *testing.T) {
 				HasBias: 1, Adds: AddResidual, Activation: pointwise.Activation(pointwise.ReLUKind),
 			}
 			require.Equal(t, vector.HasWinograd(c.inputs), p.suitsWinograd(), l.Name)
+			require.Equal(t, c.width != 8, p.hasTiles(), c)
+			require.True(t, p.hasTiles() || p.hasColumns(), c)
 			pixels := c.batch * c.height * c.width
 			r, exact, fast := rand.New(rand.NewPCG(1, 2)), make([]gpu.Array, 6), make([]gpu.Array32, 6)
 			for i, n := range []int{pixels * c.inputs, 9 * c.inputs * c.outputs, c.outputs, pixels * c.outputs, 0, pixels * c.outputs} {

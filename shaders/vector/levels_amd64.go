@@ -28,9 +28,8 @@ var (
 		maxOfColumns: maxOfColumnsAVX512, transpose: blocks,
 		finishRows: []rowsFinished{{32, finishRowsAVX512x2}, {16, finishRowsAVX512x1}, {8, finishRowsAVX2x1}},
 		windows:    []windowsSummed{{16, windowsAVX512}, {8, windowsAVX2}},
-		attend: map[int]func(keys int, k, v *float32, step int, q *float32, scale float32, y, total *float32){
-			4: attendAVX512x4},
-		winograd: winograd{16, [3]transform{winogradInputAVX512, winogradWeightsAVX512, winogradSumsAVX512}},
+		attend:     map[int]attended{4: attendAVX512x4},
+		winograd:   winograd{16, [3]transform{winogradInputAVX512, winogradWeightsAVX512, winogradSumsAVX512}},
 		product: assembly(productAVX512x1, productAVX512x2, productAVX512x3, productAVX512x4, productAVX512x5, productAVX512x6,
 			productAVX512x7, productAVX512x8, productAVX512x9, productAVX512x10, productAVX512x11, productAVX512x12)}
 	avx2 = &Level{Name: "AVX2", rows: 6, columns: 16, most: 6, terms: terms, words: shorts,

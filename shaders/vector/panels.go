@@ -24,7 +24,7 @@ func Attends(channels int) bool { return Current().attend[channels] != nil }
 
 // Attend is attention of the queries that are the columns of m, a panel (width, Columns), by keys k
 // and values v, step elements apart: y (width, Columns) becomes the sums of the values times
-// e^(scale k q), and total (Columns) the sums of these weights, infinite if a weight is. m changes.
+// e^(scale k q), and total (Columns) the sums of these weights, infinite if a weight is.
 func (m *Matrix) Attend(keys int, k, v []float32, step int, scale float32, y, total []float32) {
 	end := (keys-1)*step + m.k - 1
 	_, _, _, _ = k[end], v[end], y[m.k*m.level.columns-1], total[m.level.columns-1] // vectors check no bounds

@@ -23,8 +23,8 @@ type Level struct {
 	expGradientColumns, expGradientRows func(x, d *float32, rows int, scale float32, shift, delta *float32)
 	// Largest values of the columns of a panel with four rows or more.
 	maxOfColumns func(most, x *float32, rows int)
-	attend       map[int]func(keys int, k, v *float32, step int, q *float32, scale float32, y, total *float32) // by width
-	finishRows   []rowsFinished                                                                                // the widest first
+	attend       map[int]attended // by the channels of a head
+	finishRows   []rowsFinished   // the widest first
 
 	transpose []blocksTransposed // in order of preference
 	windows   []windowsSummed    // the widest first
@@ -35,6 +35,9 @@ type Level struct {
 	pack   func(to, from []float32, rows, stride int)
 	chosen func()
 }
+
+// attended is Matrix.Attend in assembly.
+type attended = func(keys int, k, v *float32, step int, q *float32, scale float32, y, total *float32)
 
 // Levels are the levels of this processor, the fastest first. The last one is plain Go.
 func Levels() []*Level { return append(levels(), plain) }
