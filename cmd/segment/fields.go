@@ -40,8 +40,10 @@ type fieldEntry struct {
 	Class   string             `json:"class"`
 	Objects []instances.Object `json:"objects"` // empty, not null, without objects
 	Weights journal.Origin     `json:"weights"`
+	Device  string             `json:"device"`
 	Program string             `json:"program"`
 	Date    string             `json:"date"`
+	Options string             `json:"options"`
 	Files   []journal.Saved    `json:"files"`
 }
 
@@ -95,7 +97,9 @@ func (b *batch) field(ctx context.Context, it journal.Item, formats []objects.Fo
 		b.progress.Show("%s: %s %d of %d", it.Image, map[string]string{"find": "finding, tile", "outline": "outline"}[stage], done+1, total)
 	}
 	var field *instances.Field
+	device := ""
 	err := b.Session.Do(ctx, func(e *segment.Engine) (err error) {
+		device = e.Adapter()
 		field, err = e.Field(ctx, p.image, options)
 		return err
 	})
@@ -106,7 +110,7 @@ func (b *batch) field(ctx context.Context, it journal.Item, formats []objects.Fo
 	entry := fieldEntry{
 		Image: imageio.Valid(it.Image), Content: p.content, Width: field.Width, Height: field.Height, Class: field.Class, Objects: append([]instances.Object{}, field.Objects...),
 		Weights: journal.Origin{Given: b.Weights, Title: m.Label(), SHA256: m.SHA256, Ours: m.Shipped},
-		Program: program + " " + version.Source(), Date: time.Now().UTC().Format(time.RFC3339), Files: []journal.Saved{},
+		Program: program + " " + version.Source(), Date: b.Day.UTC().Format(time.RFC3339), Options: b.Asked(nil), Device: device, Files: []journal.Saved{},
 	}
 	if it.Entry != "" {
 		if err := b.save(&entry, it, formats, &objects.Drawing{Field: field, Picture: p.image, Name: it.Image}); err != nil {
@@ -136,8 +140,8 @@ func (b *batch) save(entry *fieldEntry, it journal.Item, formats []objects.Forma
 		}
 		entry.Files = append(entry.Files, journal.Saved{File: stem + f.Ending, Format: f.Name, By: instances.Model, Sum: disk.SumOf(data)})
 	}
-	text, err := json.MarshalIndent(entry, "", "  ")
-	return errors.Join(err, disk.WriteFile(folder, stem+".json", append(text, '\n')))
+	text, err := journal.Text(entry)
+	return errors.Join(err, disk.WriteFile(folder, stem+".json", text))
 }
 
 // describeField is the line for people.

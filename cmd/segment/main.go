@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 
 	"mrprism/internal/command/computing"
+	"mrprism/internal/command/journal"
 	"mrprism/internal/output/masks"
 	"mrprism/internal/program/cli"
 )
@@ -17,6 +18,7 @@ const program = "segment"
 var intro = `segment - calibrated masks of photographs and scans
 
 usage: segment -weights NAME|FILE -out DIR [flags] IMAGE|FOLDER|-...
+       segment -verify DIR [flags] [IMAGE|FOLDER...]
 
 segment computes, for each image, how probable each structure is at each pixel. It reads PNG, JPEG, TIFF,
 BMP, WebP, DICOM and NIfTI (.nii, .nii.gz). DICOM in JPEG 2000 or HTJ2K wants OpenJPEG's opj_decompress (2.5 or later)
@@ -90,6 +92,13 @@ The JSON also says how far to trust the result:
                  "code" (cut, several-fields, screen, dark, burnt, covered, blurred) and "text"
   device         what computed; "device_why" is why -device auto chose it on a machine without a GPU
 
+Anybody can compute a result again: STEM.json has the SHA-256 of image, weights, files and itself, the options and the version.
+  segment -verify masks                                    where image and weights are as they were
+  segment -verify masks -weights my.safetensors photos/    or where they are now
+says of each result that it is EQUAL to the last bit, that it DIFFERS, and where, or why it is UNPROVABLE here. Results of the device
+processor are provable, on any processor and number of threads; those of GPUs, which round in their own ways, and of earlier
+versions are not. It does not prove who made a result, or when.
+
 Some models first search a whole photograph, and then segment the region around the structure. If they find nothing, or
 the wrong place, give the region by -roi. -roi none segments the whole image at once. -roi all finds every object of
 the picture, such as each cell of a field, and numbers them. Its formats are labels-png and csv, or those of -format:
@@ -113,7 +122,7 @@ examples:
   segment -weights fundus -roi 812,640,420 -out masks p.png            the square from x 812, y 640 with a side of 420 pixels
   segment -weights my.safetensors -device processor -out masks p.png   your own weights, on the CPU
 
-exit codes: 0 all images segmented, even if nothing was found; 1 an image failed; 2 wrong usage;
+exit codes: 0 all images segmented, even if nothing was found, or all results equal; 1 an image failed, or a result is not equal; 2 wrong usage;
 130 stopped by Ctrl-C (written files are complete)
 `
 
@@ -129,8 +138,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if err := r.check(); err != nil {
 			return err
 		}
-		if r.serves {
+		switch {
+		case r.serves:
 			return r.serve(ctx, stdout)
+		case r.proves != "":
+			return r.verify(ctx, stdout, stderr)
 		}
 		b, items, err := r.batch(stdout, stderr)
 		if err != nil || len(items) == 0 {
@@ -141,11 +153,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			return err
 		}
 		debug.SetGCPercent(20) // little garbage beside the network, which has no pointers to follow
-		if r.options.ROI == everything {
-			return b.fields(ctx, items, r.objects)
-		}
-		return b.run(ctx, items)
+		return r.make(ctx, b, items)
 	})
+}
+
+// make makes the results.
+func (r *request) make(ctx context.Context, b *batch, items []journal.Item) error {
+	if r.options.ROI == everything {
+		return b.fields(ctx, items, r.objects)
+	}
+	return b.run(ctx, items)
 }
 
 // formatsHelp lists the formats for the help.

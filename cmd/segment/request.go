@@ -44,6 +44,7 @@ type request struct {
 	named       []string        // images and folders
 	given       map[string]bool // the flags that the user gave
 	serves      bool            // see serve
+	proves      string          // the folder of -verify
 }
 
 // flags are the flags, which set the request.
@@ -52,6 +53,7 @@ func (r *request) flags() *cli.Groups {
 	flags.Add("task", func(f *flag.FlagSet) {
 		r.weightsName = computing.EnsembleFlag(f)
 		f.StringVar(&r.out, "out", "", "`DIR` for the results, which is made if missing (required, but for -json)")
+		f.StringVar(&r.proves, "verify", "", "in place of -out: compute the results in `DIR` again, on the device processor, and compare every byte and figure")
 		f.StringVar(&r.json, "json", "", "`-`: print what STEM.json has, a line an image, in place of the lines for people; without -out no file is written")
 		f.BoolVar(&r.quiet, "quiet", false, "print errors alone, and with -json what it prints")
 		f.StringVar(&r.table, "csv", "", "also write a table, `FILE`.csv, with a line an image, or go on with it: images that are done stay as they are")
@@ -105,6 +107,8 @@ func (r *request) parseFormats(text string) (err error) {
 // check returns an error of usage.
 func (r *request) check() error {
 	switch {
+	case r.proves != "":
+		return r.checkVerify()
 	case *r.weightsName == "":
 		return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", computing.Shipped())
 	case r.json != "" && r.json != "-":
@@ -125,6 +129,16 @@ func (r *request) check() error {
 	}
 	if err := segment.CheckEye(r.options.Eye); err != nil {
 		return cli.Wrong("-eye: %w", err)
+	}
+	return r.device.Check()
+}
+
+// checkVerify is check of -verify.
+func (r *request) checkVerify() error {
+	for name := range r.given {
+		if !slices.Contains([]string{"verify", "weights", "device", "json", "quiet"}, name) {
+			return cli.Wrong("-verify takes -%s from the results themselves; leave it out", name)
+		}
 	}
 	return r.device.Check()
 }

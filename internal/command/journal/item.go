@@ -2,7 +2,6 @@ package journal
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -146,9 +145,9 @@ func (r *Run) write(ctx context.Context, it Item, content func(f File) ([]byte, 
 	if it.Entry == "" {
 		return e, nil
 	}
-	text, err := json.MarshalIndent(e, "", "  ")
+	text, err := Text(e)
 	if err == nil {
-		err = files.add(it.Entry, append(text, '\n'))
+		err = files.add(it.Entry, text)
 	}
 	if err != nil {
 		return nil, err

@@ -72,6 +72,7 @@ type Entry struct {
 	Date         string               `json:"date"`    // RFC 3339
 	Options      string               `json:"options"` // of the run; empty in entries of segment's earlier versions
 	Files        Files                `json:"files"`
+	Seal         string               `json:"entry_sha256,omitempty"` // see Text
 
 	// Earlier and Masks are what an entry of an earlier version of batch has in place of the figures
 	// and of Files: the sums by what follows "KEY_" in the files' names.
@@ -155,7 +156,7 @@ func (r *Run) entry(it Item, v *segment.Result, sums map[string]disk.Sum) *Entry
 		Classes: v.Classes, Raters: v.Raters, NoRaters: segment.Headless(&m.Metadata), Labels: v.Labels, Region: v.ROI, Requested: r.Options.ROI,
 		Recurrences: v.Recurrences, Evidence: it.Marks, Measurements: v.Measurements, Device: v.Adapter, Why: v.Why, Precision: v.Precision,
 		Found: v.Found, Doubts: append([]segment.Doubt{}, v.Doubts...), Doubt: v.Doubt, Sharpness: v.Sharpness, Quality: v.Quality, Times: v.Timings,
-		Program: r.source(), Date: time.Now().UTC().Format(time.RFC3339), Options: r.Asked(it.Marks),
+		Program: r.source(), Date: r.Day.UTC().Format(time.RFC3339), Options: r.Asked(it.Marks),
 		Files: Files{Probability: map[string]string{}, Raters: map[string][]string{}, Others: map[string]string{}, All: []Saved{}},
 	}
 	if v.Picture.Slices > 1 {
