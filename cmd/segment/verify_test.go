@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"image"
@@ -180,4 +181,30 @@ func TestFlippedBits(t *testing.T) {
 	}
 	_, proven := proofs(t, out)
 	assert.True(t, proven)
+}
+
+// Results are equal at every level of vectors, and on any number of threads.
+// MRPRISM_PHOTOGRAPHS=MODEL:DIR,... names given photographs in place of 20 drawn ones.
+func TestVerifyEverywhere(t *testing.T) {
+	drawn := t.TempDir()
+	for i := range 20 {
+		write(t, filepath.Join(drawn, fmt.Sprintf("%d.jpg", i)), encodeJPEG(t, synthetic.Photograph(uint64(i), 360+i, 300)))
+	}
+	for set := range strings.SplitSeq(cmp.Or(os.Getenv("MRPRISM_PHOTOGRAPHS"), "fundus:"+drawn), ",") {
+		model, folder, _ := strings.Cut(set, ":")
+		for _, precision := range []string{"f32", "int8"} {
+			out := filepath.Join(t.TempDir(), "out")
+			made := call(t, "-weights", model, "-device", "processor", "-precision", precision, "-quiet", "-out", out, folder)
+			require.Zero(t, made.code, made.stderr)
+			for _, with := range []string{"GODEBUG=cpu.avx512vnni=off", "GODEBUG=cpu.avx512f=off", "GODEBUG=cpu.avx512f=off,cpu.avx2=off", "GOMAXPROCS=1", "GOMAXPROCS=8"} {
+				t.Run(strings.Join([]string{filepath.Base(folder), precision, with}, " "), func(t *testing.T) {
+					cmd := process("-verify", out)
+					cmd.Env = append(cmd.Env, with)
+					said, err := cmd.CombinedOutput()
+					require.NoError(t, err, string(said))
+					t.Logf("%d equal", bytes.Count(said, []byte(": EQUAL: ")))
+				})
+			}
+		}
+	}
 }
