@@ -70,7 +70,8 @@ func (h *attentionHead) addBack(to []float32, stride, count int, panel []float32
 }
 
 // attentionForwardFast computes the scores of a panel of queries as a matrix product, then their
-// exponentials, then the weighted values as another product.
+// exponentials, then the weighted values as another product. Queries come times the scale and
+// log₂ e, so that exponentials are powers of two.
 func attentionForwardFast(p *Params, a []gpu.Array32, split gpu.Split) {
 	columns, heads, queries := vector.Columns(), int(p.Heads), int(p.Queries)
 	if vector.Attends(int(p.Width)) {
@@ -116,8 +117,9 @@ func (p *Params) attendNarrow(a []gpu.Array32, split gpu.Split) {
 			for first := i % runs * piecePanels * columns; first < min((i%runs+1)*piecePanels*columns, queries); first += columns {
 				count := min(columns, queries-first)
 				h.sideBySide(&room.Matrix, count, h.queries(a[0].F, first), h.stride())
+				room.Matrix.Scale(h.Scale * math.Log2E)
 				_, _, total := room.OfColumns()
-				room.Matrix.Attend(keys, both, both[width:], 2*width, h.Scale, kernels.RoomFor(&room.Sums, width*columns), total)
+				room.Matrix.Attend(keys, both, both[width:], 2*width, kernels.RoomFor(&room.Sums, width*columns), total)
 				h.attended(first, count, room, a)
 			}
 		}
@@ -129,20 +131,21 @@ const attendCalls = 3
 
 // attend computes a panel of queries. It takes the highest score of a query from all of its scores
 // if far is true, and otherwise nothing. room.Sums receives the sums of weighted values, and
-// room.Columns what it took, the same times -Scale, and the sums of weights.
+// room.Columns what it took, the same times -1, and the sums of weights.
 func (h *attentionHead) attend(first, count int, room *kernels.Room, calls *vector.Calls, far bool, a []gpu.Array32) {
 	k, v, step := h.keys(a[1].F, 0), h.values(a[1].F, 0), 2*h.stride()
 	columns, keys, width := vector.Columns(), int(h.Keys), int(h.Width)
 	highest, shift, total := room.OfColumns()
 	h.sideBySide(&room.Matrix, count, h.queries(a[0].F, first), h.stride())
+	room.Matrix.Scale(h.Scale * math.Log2E)
 	sums := kernels.RoomFor(&room.Sums, width*columns)
 	scores := kernels.RoomFor(&room.Rows, keys*columns)
 	calls.Multiply(&room.Matrix, keys, k, step, 1, scores, columns, false)
 	if far {
 		vector.MaxOfColumns(highest, scores)
-		vector.AddScaled(shift, highest, -h.Scale)
+		vector.AddScaled(shift, highest, -1)
 	}
-	calls.ExpColumns(scores, h.Scale, shift, total)
+	calls.ExpColumns(scores, 1, shift, total)
 	room.Wrapped.Wrap(keys, scores)
 	calls.Multiply(&room.Wrapped, width, v, 1, step, sums, columns, false)
 }
@@ -151,16 +154,26 @@ func (h *attentionHead) attend(first, count int, room *kernels.Room, calls *vect
 // 3e38.
 const little, large = 1e-25, 1e25
 
-// attended writes the results of a panel of queries. If the sum of weights of one of them is out of
-// range, it first computes the panel anew.
+// attended writes the results of a panel of queries. Of those whose sum of weights is out of range,
+// it first computes the results anew; the others do not depend on who shares their panel.
 func (h *attentionHead) attended(first, count int, room *kernels.Room, a []gpu.Array32) {
 	columns, width := vector.Columns(), int(h.Width)
 	highest, inverse, total := room.Columns[0][:columns], room.Columns[1][:columns], room.Columns[2][:columns]
-	if slices.ContainsFunc(total[:count], func(t float32) bool { return !(little < t && t < large) }) {
-		h.attend(first, count, room, nil, true, a)
+	sums, out := room.Sums[:width*columns], func(t float32) bool { return !(little < t && t < large) }
+	if slices.ContainsFunc(total[:count], out) {
+		anew := kernels.TakeRoom()
+		defer anew.Leave()
+		h.attend(first, count, anew, nil, true, a)
+		for i, t := range total {
+			if out(t) {
+				highest[i], total[i] = anew.Columns[0][i], anew.Columns[2][i]
+				for c := i; c < len(sums); c += columns {
+					sums[c] = anew.Sums[c]
+				}
+			}
+		}
 	}
 	y, logSumExp := h.queries(a[2].F, first), a[3].F
-	sums := room.Sums[:width*columns]
 	for i, v := range total {
 		inverse[i] = 1 / v
 	}
@@ -169,7 +182,7 @@ func (h *attentionHead) attended(first, count int, room *kernels.Room, a []gpu.A
 	}
 	vector.Log(total)
 	for i := range count {
-		logSumExp[h.row(first+i)] = (h.Scale*highest[i] + total[i]) * math.Log2E
+		logSumExp[h.row(first+i)] = highest[i] + float32(total[i]*math.Log2E)
 	}
 	vector.Transpose(y, h.stride(), sums, columns, width, count, false)
 }

@@ -232,11 +232,14 @@ const (
 
 // conv2dInt8Plain is conv2dInt8Words without vectors.
 func conv2dInt8Plain(p *Int8Params, a []gpu.Array32, split gpu.Split) {
+	finish := newInt8Finish(p, a)
 	p.eachPhase(func(q *Params) {
 		seen, inputs, outputs := q.taps()*int(q.Inputs), int(q.Inputs), int(q.Outputs)
 		positions := q.pixels()
 		split(kernels.Ceil(positions, abreast), func(from, to int) {
 			room, x, sums := make([]int8, seen), make([]int64, seen), make([][abreast]int32, outputs)
+			whole := kernels.TakeRoom()
+			defer whole.Leave()
 			for first := abreast * from; first < min(abreast*to, positions); first += abreast {
 				count := min(abreast, positions-first)
 				clear(x)
@@ -252,11 +255,13 @@ func conv2dInt8Plain(p *Int8Params, a []gpu.Array32, split gpu.Split) {
 						addProducts(sums, x[tap*inputs+k:][:min(mostProducts, inputs-k)], a[1].B[(q.weightAt(tap)*inputs+k)*outputs:])
 					}
 				}
-				for i := range count {
-					to := q.destination(first+i) * outputs
-					for n := range sums {
-						finishInt8(p, to+n, n, sums[n][i], a)
-					}
+				of := kernels.RoomFor(&whole.Integers, count*outputs)
+				for i := range of {
+					of[i] = sums[i%outputs][i/outputs]
+				}
+				finish.panel(q, first, &vector.Lines{Lines: count, Rows: 1}, 0, outputs, of, whole)
+				if finish.later {
+					finish.activate(q, first, count)
 				}
 			}
 		})

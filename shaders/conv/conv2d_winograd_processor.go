@@ -17,7 +17,7 @@ func (p *Params) suitsWinograd() bool {
 			return false
 		}
 	}
-	return p.ordered() && int(p.Outputs)%vector.Columns() == 0 && vector.HasWinograd(int(p.Inputs))
+	return p.ordered() && vector.SuitsWinograd(int(p.Inputs), int(p.Outputs))
 }
 
 // hasTiles says that there are enough tiles for the transformed weights, four times as many numbers,
@@ -78,7 +78,8 @@ func (p *Params) multiplyTiles(a []gpu.Array32, split gpu.Split, finish func(b c
 	}, func(i int, room *kernels.Room) {
 		b := cut(i)
 		sums, half := kernels.RoomFor(&room.Sums, b.tiles*tile*tile*b.stride), kernels.RoomFor(&room.Seen, window*tile*across*b.stride)
-		to := convBlock{output: b.part.Panel * vector.Columns(), outputs: b.stride}
+		to := convBlock{output: b.part.Panel * vector.Columns()}
+		to.outputs = min(b.stride, outputs-to.output)
 		to.first = (b.first/down*int(p.Rows.Count) + b.first%down*tile) * line
 		for row := b.first; row < b.end; row++ {
 			for i := range window {
@@ -127,7 +128,9 @@ func (p *Params) multiplyColumns(a []gpu.Array32, split gpu.Split, finish func(b
 		sums := kernels.RoomFor(&room.Sums, tile*tiles*stride)
 		vector.WinogradSums.Transform(sums, vector.Steps{Step: stride, Next: tile * stride},
 			room.Products, vector.Steps{Step: tiles * stride, Next: stride}, stride, tiles)
-		finish(convBlock{first: image * tile * tiles, count: tile * tiles, output: part.Panel * vector.Columns(), outputs: stride}, sums, stride)
+		to := convBlock{first: image * tile * tiles, count: tile * tiles, output: part.Panel * vector.Columns()}
+		to.outputs = min(stride, outputs-to.output)
+		finish(to, sums, stride)
 	})
 }
 

@@ -72,7 +72,7 @@ func addBroadcastPart[F gpu.Float](p *ElementwiseParams, a []gpu.ArrayOf[F], fro
 func scalePart[F gpu.Float](p *ElementwiseParams, a []gpu.ArrayOf[F], from, to int) {
 	factor, offset, y := F(p.Factor), F(p.Offset), a[1].F[from:to]
 	for i, v := range a[0].F[from:to] {
-		y[i] = factor*v + offset
+		y[i] = F(factor*v) + offset // two roundings, on arm64 too
 	}
 }
 

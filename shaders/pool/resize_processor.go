@@ -49,12 +49,12 @@ func (p *resizeParams) mixRow(y, x []float32, places []columnSource) {
 	for i, at := range places {
 		if n == 2 { // loops over so few take long
 			to, left, right := (*[2]float32)(y[2*i:]), (*[2]float32)(x[at.left:]), (*[2]float32)(x[at.right:])
-			to[0], to[1] = left[0]+at.share*(right[0]-left[0]), left[1]+at.share*(right[1]-left[1])
+			to[0], to[1] = left[0]+float32(at.share*(right[0]-left[0])), left[1]+float32(at.share*(right[1]-left[1]))
 			continue
 		}
 		to, left, right := y[i*n:][:n], x[at.left:][:n], x[at.right:][:n]
 		for c, v := range left {
-			to[c] = v + at.share*(right[c]-v)
+			to[c] = v + float32(at.share*(right[c]-v)) // two roundings, on arm64 too
 		}
 	}
 }

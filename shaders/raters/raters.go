@@ -114,7 +114,7 @@ func shuffleRatersPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, t
 func scaleRows[F gpu.Float](y, x []F, from []uint32, scale, shift []F) {
 	for n := len(from); len(y) >= n; x, y = x[n:], y[n:] {
 		for i, j := range from {
-			y[i] = scale[i]*x[j] + shift[i]
+			y[i] = F(scale[i]*x[j]) + shift[i] // two roundings, on arm64 too
 		}
 	}
 }

@@ -16,8 +16,6 @@ type words struct {
 	finish   func(p *finishing, fixed bool) int
 	// negative says whether an element is below 0. It is nil if dots does not need to know.
 	negative func(x []int8) (negative bool, done int)
-	// softmax is SoftmaxColumns with a scale for powers of 2.
-	softmax func(x []int32, scale float32, total []float32)
 }
 
 // HasWords says whether the level in use multiplies int8 in words.

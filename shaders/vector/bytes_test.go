@@ -162,7 +162,7 @@ func TestQuantize(t *testing.T) {
 // The right factor may be packed from columns.
 func TestPackTransposed(t *testing.T) {
 	asLevels(t, func(l *Level) {
-		if !HasSoftmax() {
+		if !HasScores() {
 			return
 		}
 		const rows, k, stride, n = 5, 8, 11, 3
@@ -188,7 +188,7 @@ func TestPackTransposed(t *testing.T) {
 
 func TestSoftmaxColumns(t *testing.T) {
 	asLevels(t, func(l *Level) {
-		if !HasSoftmax() {
+		if !HasScores() {
 			return
 		}
 		for _, rows := range []int{1, 2, 77} {

@@ -41,7 +41,7 @@ func AddScaled[F Float](y, x []F, s F) {
 		return
 	}
 	for i, v := range x {
-		y[i] += s * v
+		y[i] = onceRounded(s, v, y[i])
 	}
 }
 
@@ -53,8 +53,16 @@ func AddProducts[F Float](y, a, b []F) {
 		return
 	}
 	for i, v := range a {
-		y[i] += v * b[i]
+		y[i] = onceRounded(v, b[i], y[i])
 	}
+}
+
+// onceRounded is a b + c; of float32 as vectors compute it.
+func onceRounded[F Float](a, b, c F) F {
+	if unsafe.Sizeof(a) == unsafe.Sizeof(float32(0)) {
+		return F(fused(float32(a), float32(b), float32(c)))
+	}
+	return a*b + c
 }
 
 // Filter sets y[i] to Σ_t window[t] x[i + t*stride]. It reads len(y) + (len(window)-1)*stride
@@ -65,12 +73,9 @@ func Filter(y, x []float32, stride int, window []float32) {
 		filterVectors(y, x, stride, window)
 		return
 	}
-	for i := range y {
-		var sum float32
-		for t, w := range window {
-			sum += w * x[i+t*stride]
-		}
-		y[i] = sum
+	clear(y)
+	for t, w := range window {
+		AddScaled(y, x[t*stride:], w)
 	}
 }
 
@@ -170,10 +175,10 @@ type rowsFinished struct {
 // finishRow finishes row i from a column on.
 func finishRow(y, x []float32, column, i int, f *Finish) {
 	for j, v := range x[:len(y)] {
-		if f.Scale != nil {
-			v *= f.Scale[column+j]
-		}
-		if f.Shift != nil {
+		switch {
+		case f.Scale != nil:
+			v = fused(v, f.Scale[column+j], f.Shift[column+j])
+		case f.Shift != nil:
 			v += f.Shift[column+j]
 		}
 		if f.Residual != nil {
@@ -205,15 +210,20 @@ func ReLU6(x []float32) {
 		relu6Vectors(x)
 		return
 	}
-	for i, v := range x {
-		x[i] = min(max(v, 0), 6)
-	}
+	clamp(x, 0, 6)
 }
 
-// Sum adds up the elements.
+// Sum adds up the elements, of float32 in eight lanes.
 func Sum[F Float](x []F) F {
-	if single := Singles(x); single != nil && vectors() {
-		return F(sumVectors(single))
+	if single := Singles(x); single != nil {
+		if vectors() {
+			return F(sumVectors(single))
+		}
+		var s lanes
+		for i, v := range single {
+			s[i%8] += v
+		}
+		return F(s.together())
 	}
 	var sum F
 	for _, v := range x {
@@ -222,17 +232,32 @@ func Sum[F Float](x []F) F {
 	return sum
 }
 
-// Dot is Σ a[i] b[i].
+// Dot is Σ a[i] b[i], of float32 in eight lanes.
 func Dot[F Float](a, b []F) F {
 	b = b[:len(a)]
-	if single := Singles(a); single != nil && vectors() {
-		return F(dotVectors(single, Singles(b)))
+	if single := Singles(a); single != nil {
+		other := Singles(b)
+		if vectors() {
+			return F(dotVectors(single, other))
+		}
+		var s lanes
+		for i, v := range single {
+			s[i%8] = fused(v, other[i], s[i%8])
+		}
+		return F(s.together())
 	}
 	var sum F
 	for i, v := range a {
 		sum += v * b[i]
 	}
 	return sum
+}
+
+// lanes are sums of every eighth element, as vectors have them.
+type lanes [8]float32
+
+func (s *lanes) together() float32 {
+	return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
 }
 
 // LayerNorm sets each row of y to (x − mean) r scale + bias with r = 1/√(variance + eps). y may
@@ -248,20 +273,16 @@ func LayerNorm[F Float](y, x, scale, bias []F, eps F, mean, r []F) {
 	for i := range mean {
 		x, y := x[i*n:][:n], y[i*n:][:n]
 		m := Sum(x) / F(n)
-		var squares F
-		for _, v := range x {
-			squares += (v - m) * (v - m)
-		}
-		s := deviations(squares/F(n), eps)
 		for j, v := range x {
-			y[j] = (v-m)*s*scale[j] + bias[j]
+			y[j] = v - m
+		}
+		s := 1 / F(math.Sqrt(float64(Dot(y, y)/F(n)+eps)))
+		for j, d := range y {
+			y[j] = onceRounded(d*s, scale[j], bias[j])
 		}
 		mean[i], r[i] = m, s
 	}
 }
-
-// deviations is 1/√(variance + eps).
-func deviations[F Float](variance, eps F) F { return F(1 / math.Sqrt(float64(variance+eps))) }
 
 // Numbers for e^x. x is clamped to least … most. e^x = 2^n e^r with n = round(x / log 2) and
 // therefore |r| ≤ log 2 / 2. For such r, Taylor's series up to r⁶ / 6! is off by at most 1.2e-7.
@@ -275,17 +296,18 @@ const (
 // plainExp is Exp in one loop. A call for each element would double the time.
 func plainExp(values []float32, scale, shift float32) {
 	for i, x := range values {
-		x = scale*x + shift
+		x = fused(scale, x, shift)
 		if x < least {
 			x = least
 		}
 		if x > most {
 			x = most
 		}
-		shifted := x*math.Log2E + round
+		shifted := fused(x, math.Log2E, round)
 		n := shifted - round
-		r := x - n*high - n*low
-		e := 1 + r*(1+r*(1./2+r*(1./6+r*(1./24+r*(1./120+r*(1./720))))))
+		r := fused(n, -low, fused(n, -high, x))
+		e := fused(fused(fused(1./720, r, 1./120), r, 1./24), r, 1./6)
+		e = fused(fused(fused(e, r, 1./2), r, 1), r, 1)
 		values[i] = e * math.Float32frombits((math.Float32bits(shifted)+127)<<23)
 	}
 }
@@ -307,8 +329,38 @@ func Log[F Float](x []F) {
 		return
 	}
 	for i, v := range x {
-		x[i] = F(math.Log(float64(v)))
+		x[i] = logarithm(v)
 	}
+}
+
+// logFactors are those of Cephes' logf, the highest power's first.
+var logFactors = [...]float32{7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+	-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1}
+
+// logarithm is log v; of float32 as vectors compute it: v = 2^n (1 + f) with 1 + f in √½…√2.
+func logarithm[F Float](v F) F {
+	x := float32(v)
+	switch {
+	case unsafe.Sizeof(v) != unsafe.Sizeof(x) || x != x || x <= 0 || x > math.MaxFloat32:
+		return F(math.Log(float64(v)))
+	case x < 0x1p-126:
+		return F(logOf(x*0x1p24, -24))
+	}
+	return F(logOf(x, 0))
+}
+
+// logOf is log(2^n x), x normal.
+func logOf(x, n float32) float32 {
+	const rootHalf = 0x3f3504f3
+	power := int32(math.Float32bits(x)-rootHalf) >> 23
+	n += float32(power)
+	f := math.Float32frombits(math.Float32bits(x)-uint32(power)<<23) - 1
+	p := logFactors[0]
+	for _, c := range logFactors[1:] {
+		p = fused(f, p, c)
+	}
+	squared := f * f
+	return fused(n, high, fused(squared, -.5, fused(n, low, p*f*squared))+f)
 }
 
 // LogLikelihood sets every y[i] to label log q + (1 - label) log(1 - q). y may be q.
@@ -319,7 +371,7 @@ func LogLikelihood[F Float](y, q, label []F) {
 		return
 	}
 	for i, v := range q {
-		y[i] = label[i]*F(math.Log(float64(v))) + (1-label[i])*F(math.Log(float64(1-v)))
+		y[i] = F(label[i]*logarithm(v)) - F((label[i]-1)*logarithm(1-v))
 	}
 }
 
@@ -354,7 +406,7 @@ const block = 64
 func plainPhi(x []float32, phi, bell *[block]float32) {
 	b, p := bell[:len(x)], phi[:len(x)]
 	for i, v := range x {
-		b[i] = -v * v / 2
+		b[i] = v * v * -.5
 	}
 	plainExp(b, 1, 0)
 	for i, v := range x {
@@ -362,10 +414,10 @@ func plainPhi(x []float32, phi, bell *[block]float32) {
 		if v < 0 {
 			away = -v
 		}
-		t := 1 / (1 + tailT*away)
-		tail := 0.5 * b[i] * t * (tail1 + t*(tail2+t*(tail3+t*(tail4+t*tail5))))
+		t := 1 / fused(away, tailT, 1)
+		tail := fused(t, fused(t, fused(t, fused(t, tail5, tail4), tail3), tail2), tail1) * t * b[i] * .5
 		if v > 0 {
-			tail = 1 - tail
+			tail = 1 - float32(tail)
 		}
 		p[i] = tail
 	}
@@ -399,7 +451,7 @@ func AddGELUGradient(dx, dy, x []float32) {
 		now := x[at:min(at+block, len(x))]
 		plainPhi(now, &phi, &bell)
 		for i, v := range now {
-			dx[at+i] += dy[at+i] * (phi[i] + v*normal*bell[i])
+			dx[at+i] = fused(fused(v*normal, bell[i], phi[i]), dy[at+i], dx[at+i])
 		}
 	}
 }

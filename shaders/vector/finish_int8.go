@@ -92,18 +92,18 @@ func (f *IntegerFinish) ToFloats(y []float32, s *Sums) {
 		c := s.First + column
 		for row := range s.Rows {
 			sum, at := s.Sums[row*s.Stride+column], row*s.Step+column
-			v := float32(sum>>f.Shift)*f.By[c] + f.Start[c]
+			v := fused(float32(sum>>f.Shift), f.By[c], f.Start[c])
 			switch {
 			case s.Residual != nil:
-				v += s.Residual[at] * f.ResidualBy[c]
+				v = fused(s.Residual[at], f.ResidualBy[c], v)
 			case s.Residual8 != nil:
-				v += float32(s.Residual8[at]) * f.ResidualBy[c]
+				v = fused(float32(s.Residual8[at]), f.ResidualBy[c], v)
 			}
 			if f.ReLU && v < 0 {
 				v = 0
 			}
 			if s.Shortcut != nil {
-				v += s.Shortcut[at] * f.ShortcutBy[c]
+				v = fused(s.Shortcut[at], f.ShortcutBy[c], v)
 			}
 			y[at] = v
 		}

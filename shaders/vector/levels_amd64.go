@@ -23,21 +23,24 @@ func levels() (all []*Level) {
 }
 
 var (
-	avx512 = &Level{Name: "AVX-512", rows: 12, columns: 32, most: 12, terms: terms, words: shorts,
+	avx512 = &Level{Name: "AVX-512", Exact: true, rows: 12, columns: 32, most: 12, terms: terms, words: shorts,
 		expColumns: expColumnsAVX512, expGradientColumns: expGradientColumnsAVX512, expGradientRows: expGradientRowsAVX512,
 		maxOfColumns: maxOfColumnsAVX512, transpose: blocks,
 		finishRows: []rowsFinished{{32, finishRowsAVX512x2}, {16, finishRowsAVX512x1}, {8, finishRowsAVX2x1}},
 		windows:    []windowsSummed{{16, windowsAVX512}, {8, windowsAVX2}},
 		attend:     map[int]attended{4: attendAVX512x4},
-		winograd:   winograd{16, [3]transform{winogradInputAVX512, winogradWeightsAVX512, winogradSumsAVX512}},
+		winograd: []winograd{{16, [3]transform{winogradInputAVX512, winogradWeightsAVX512, winogradSumsAVX512}},
+			{8, [3]transform{winogradInputAVX2, winogradWeightsAVX2, winogradSumsAVX2}}},
+		softmax: softmaxAVX512,
 		product: assembly(productAVX512x1, productAVX512x2, productAVX512x3, productAVX512x4, productAVX512x5, productAVX512x6,
 			productAVX512x7, productAVX512x8, productAVX512x9, productAVX512x10, productAVX512x11, productAVX512x12)}
-	avx2 = &Level{Name: "AVX2", rows: 6, columns: 16, most: 6, terms: terms, words: shorts,
+	avx2 = &Level{Name: "AVX2", Exact: true, rows: 6, columns: 16, most: 6, terms: terms, words: shorts,
 		expColumns: expColumnsAVX2, expGradientColumns: expGradientColumnsAVX2, expGradientRows: expGradientRowsAVX2,
 		maxOfColumns: maxOfColumnsAVX2, transpose: blocks,
 		finishRows: []rowsFinished{{16, finishRowsAVX2x2}, {8, finishRowsAVX2x1}},
 		windows:    []windowsSummed{{8, windowsAVX2}},
-		winograd:   winograd{8, [3]transform{winogradInputAVX2, winogradWeightsAVX2, winogradSumsAVX2}},
+		winograd:   []winograd{{8, [3]transform{winogradInputAVX2, winogradWeightsAVX2, winogradSumsAVX2}}},
+		softmax:    softmaxAVX2,
 		product:    assembly(productAVX2x1, productAVX2x2, productAVX2x3, productAVX2x4, productAVX2x5, productAVX2x6)}
 )
 
@@ -49,10 +52,10 @@ func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float3
 	layerNormRows(&y[0], &x[0], &scale[0], &bias[0], len(mean), len(scale), eps, &mean[0], &r[0])
 }
 
-// These replace the nil slices of a Finish.
+// These replace the nil slices of a Finish. The sum with −0 is the other summand, 0 or −0 too.
 var (
 	noScale = slices.Repeat([]float32{1}, MaxColumns)
-	nothing [MaxColumns]float32
+	nothing = slices.Repeat([]float32{float32(math.Copysign(0, -1))}, MaxColumns)
 )
 
 // finishRowsVectors finishes the columns that fill vectors, and returns their number. moves means
@@ -100,7 +103,7 @@ func assembly(
 
 // bytes needs AVX-512's instructions for neural networks, and shorts AVX2.
 var (
-	bytes = assemblyWords(words{inputs: 4, columns: 32, zero: 128}, 16, wordsAVX512, floatsAVX512, quantizeAVX512, softmaxAVX512,
+	bytes = assemblyWords(words{inputs: 4, columns: 32, zero: 128}, 16, wordsAVX512, floatsAVX512, quantizeAVX512,
 		func(p *finishing, fixed bool) int {
 			done := p.finish(16, fixed, finishFixedAVX512, finishFloatsAVX512)
 			if done == p.columns {
@@ -111,7 +114,7 @@ var (
 		},
 		dotsAVX512x1, dotsAVX512x2, dotsAVX512x3, dotsAVX512x4, dotsAVX512x5, dotsAVX512x6,
 		dotsAVX512x7, dotsAVX512x8, dotsAVX512x9, dotsAVX512x10, dotsAVX512x11, dotsAVX512x12)
-	shorts = assemblyWords(words{inputs: 2, columns: 16}, 8, wordsAVX2, floatsAVX2, quantizeAVX2, softmaxAVX2,
+	shorts = assemblyWords(words{inputs: 2, columns: 16}, 8, wordsAVX2, floatsAVX2, quantizeAVX2,
 		func(p *finishing, fixed bool) int { return p.finish(8, fixed, finishFixedAVX2, finishFloatsAVX2) },
 		dotsAVX2x1, dotsAVX2x2, dotsAVX2x3, dotsAVX2x4, dotsAVX2x5, dotsAVX2x6)
 )
@@ -119,8 +122,7 @@ var (
 // assemblyWords completes w with assembly for vectors of lanes columns.
 func assemblyWords(
 	w words, lanes int, toWords func(to *byte, x *int8, n int), floats func(to *float32, x *int8, n int),
-	quantize func(to *int8, x *float32, n int, factor float32), softmax func(x *int32, rows int, scale float32, total *float32),
-	finish func(p *finishing, fixed bool) int, dots ...assembledDots,
+	quantize func(to *int8, x *float32, n int, factor float32), finish func(p *finishing, fixed bool) int, dots ...assembledDots,
 ) words {
 	w.toWords = func(to []byte, x []int8) int {
 		return inWholeVectors(lanes*w.inputs, len(x), func(n int) { toWords(&to[0], &x[0], n) })
@@ -130,9 +132,6 @@ func assemblyWords(
 	}
 	w.quantize = func(to []int8, x []float32, factor float32) int {
 		return inWholeVectors(lanes, len(x), func(n int) { quantize(&to[0], &x[0], n, factor) })
-	}
-	w.softmax = func(x []int32, scale float32, total []float32) {
-		softmax(&x[0], len(x)/w.columns, scale, &total[0])
 	}
 	w.finish, w.dots = finish, assemblyDots(w.columns, dots)
 	return w

@@ -22,17 +22,24 @@ func MaxOfColumns(most, x []float32) {
 // Attends says whether the level in use has Attend for heads of some channels.
 func Attends(channels int) bool { return Current().attend[channels] != nil }
 
-// Attend is attention of the queries that are the columns of m, a panel (width, Columns), by keys k
-// and values v, step elements apart: y (width, Columns) becomes the sums of the values times
-// e^(scale k q), and total (Columns) the sums of these weights, infinite if a weight is.
-func (m *Matrix) Attend(keys int, k, v []float32, step int, scale float32, y, total []float32) {
-	end := (keys-1)*step + m.k - 1
-	_, _, _, _ = k[end], v[end], y[m.k*m.level.columns-1], total[m.level.columns-1] // vectors check no bounds
-	m.level.attend[m.k](keys, &k[0], &v[0], step, &m.data[0], scale*math.Log2E, &y[0], &total[0])
+// Scale multiplies all elements by s.
+func (m *Matrix) Scale(s float32) {
+	for i := range m.data {
+		m.data[i] *= s
+	}
 }
 
-// ExpColumns replaces every x by e^(scale x + shift of its column), at most e^88, and adds the
-// results to total. shift and total have an element for each of Columns.
+// Attend is attention of the queries that are the columns of m, a panel (width, Columns), by keys k
+// and values v, step elements apart: y (width, Columns) becomes the sums of the values times
+// weights, and total (Columns) the sums of the weights, which are those of ExpColumns of k q.
+func (m *Matrix) Attend(keys int, k, v []float32, step int, y, total []float32) {
+	end := (keys-1)*step + m.k - 1
+	_, _, _, _ = k[end], v[end], y[m.k*m.level.columns-1], total[m.level.columns-1] // vectors check no bounds
+	m.level.attend[m.k](keys, &k[0], &v[0], step, &m.data[0], &y[0], &total[0])
+}
+
+// ExpColumns replaces every x by 2^(scale x + shift of its column), with exponents nearer to 0 than
+// ±125.5, and adds the results to total. shift and total have an element for each of Columns.
 func ExpColumns(x []float32, scale float32, shift, total []float32) {
 	l, n := Current(), len(shift)
 	switch {
@@ -43,14 +50,23 @@ func ExpColumns(x []float32, scale float32, shift, total []float32) {
 		for ; len(x) >= n; x = x[n:] {
 			row := x[:n]
 			for i, v := range row {
-				row[i] = scale*v + shift[i]
-			}
-			plainExp(row, 1, 0)
-			for i, v := range row {
-				total[i] += v
+				v = fused(scale, v, shift[i])
+				whole := float32(math.RoundToEven(float64(v)))
+				exponent := int32(min(max(whole, -125), 125)) + 127
+				row[i] = powerOf(v-whole) * math.Float32frombits(uint32(exponent)<<23)
+				total[i] += row[i]
 			}
 		}
 	}
+}
+
+// powerOf is 2^x, |x| ≤ ½.
+func powerOf(x float32) float32 {
+	p := fused(0.0013276472, x, 0.009675541)
+	for _, c := range [...]float32{0.05550713, 0.2402212, 0.69314694, 1} {
+		p = fused(p, x, c)
+	}
+	return p
 }
 
 // ExpGradientColumns replaces every x by w = e^(scale x + shift of its column), at most e^88, and
@@ -63,8 +79,9 @@ func ExpGradientColumns(x, d []float32, scale float32, shift, delta []float32) {
 		l.expGradientColumns(&x[0], &d[0], len(x)/n, scale, &shift[0], &delta[0])
 		return
 	}
-	var total [MaxColumns]float32
-	ExpColumns(x, scale, shift, total[:n])
+	var total, scaled [MaxColumns]float32
+	AddScaled(scaled[:n], shift, math.Log2E)
+	ExpColumns(x, scale*math.Log2E, scaled[:n], total[:n])
 	for i, w := range x {
 		d[i] = scale * w * (d[i] - delta[i%n])
 	}

@@ -29,8 +29,8 @@ func testPanels(t *testing.T, rows int) {
 		for j := range n {
 			largest, sum := float32(math.Inf(-1)), 0.
 			for i := j; i < len(x); i += n {
-				want := math.Exp(float64(x[i])/2 + float64(shift[j]))
-				require.InDelta(t, want, e[i], 1e-6*want, l.Name)
+				want, power := math.Exp(float64(x[i])/2+float64(shift[j])), math.Exp2(float64(x[i])/2+float64(shift[j]))
+				require.InDelta(t, power, e[i], 1e-6*power, l.Name)
 				require.InDelta(t, want, w[i], 1e-6*want, l.Name)
 				gradient := want / 2 * (float64(by[i]) - float64(delta[j]))
 				require.InDelta(t, gradient, d[i], 1e-6*want, l.Name)
@@ -38,7 +38,7 @@ func testPanels(t *testing.T, rows int) {
 				require.InDelta(t, rowWant, r[i], 1e-6*rowWant, l.Name)
 				gradient = rowWant / 2 * (float64(by[i]) - float64(deltaOfRow[i/n]))
 				require.InDelta(t, gradient, dr[i], 1e-6*rowWant, l.Name)
-				largest, sum = max(largest, x[i]), sum+want
+				largest, sum = max(largest, x[i]), sum+power
 			}
 			assert.Equal(t, largest, most[j], l.Name)
 			assert.InDelta(t, sum, total[j], 1e-5*sum, l.Name)

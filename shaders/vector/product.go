@@ -145,7 +145,12 @@ const MostRows = 96
 
 // plain is Go without vectors. Two rows times four columns are eight sums, which fit into registers
 // together with their factors.
-var plain = &Level{Name: "Go", rows: 2, columns: 4, most: 2, terms: math.MaxInt, product: plainProduct}
+var plain = &Level{
+	Name: "Go", Exact: true, rows: 2, columns: plainColumns, most: 2, terms: math.MaxInt, product: plainProduct,
+	winograd: []winograd{{1, [3]transform{plainInput, plainWeights, plainSums}}}, softmax: plainSoftmax,
+}
+
+const plainColumns = 4
 
 func plainProduct(k int, a []float32, row, step int, b, c []float32, stride, rows int, add bool) {
 	second := min(1, rows-1)
@@ -154,35 +159,18 @@ func plainProduct(k int, a []float32, row, step int, b, c []float32, stride, row
 		s0, s1, s2, s3 = c[0], c[1], c[2], c[3]
 		t0, t1, t2, t3 = c[second*stride], c[second*stride+1], c[second*stride+2], c[second*stride+3]
 	}
-	if step == 1 {
-		x := a[:k]
-		y, b := a[second*row:][:len(x)], b[:4*len(x)]
-		for i, x := range x {
-			y := y[i]
-			w := (*[4]float32)(b)
-			w0, w1, w2, w3 := w[0], w[1], w[2], w[3]
-			b = b[4:]
-			s0 += x * w0
-			t0 += y * w0
-			s1 += x * w1
-			t1 += y * w1
-			s2 += x * w2
-			t2 += y * w2
-			s3 += x * w3
-			t3 += y * w3
+	for i := range k {
+		x, y, w := a[i*step], a[i*step+second*row], (*[4]float32)(b[4*i:])
+		w0, w1, w2, w3 := w[0], w[1], w[2], w[3]
+		u0, u1, u2, u3 := wide(x, w0, s0), wide(x, w1, s1), wide(x, w2, s2), wide(x, w3, s3)
+		v0, v1, v2, v3 := wide(y, w0, t0), wide(y, w1, t1), wide(y, w2, t2), wide(y, w3, t3)
+		if halfWay(u0) || halfWay(u1) || halfWay(u2) || halfWay(u3) || halfWay(v0) || halfWay(v1) || halfWay(v2) || halfWay(v3) {
+			s0, s1, s2, s3 = fused(x, w0, s0), fused(x, w1, s1), fused(x, w2, s2), fused(x, w3, s3)
+			t0, t1, t2, t3 = fused(y, w0, t0), fused(y, w1, t1), fused(y, w2, t2), fused(y, w3, t3)
+			continue
 		}
-	} else {
-		for i := range k {
-			x, y, w := a[i*step], a[i*step+second*row], (*[4]float32)(b[4*i:])
-			s0 += x * w[0]
-			t0 += y * w[0]
-			s1 += x * w[1]
-			t1 += y * w[1]
-			s2 += x * w[2]
-			t2 += y * w[2]
-			s3 += x * w[3]
-			t3 += y * w[3]
-		}
+		s0, s1, s2, s3 = float32(u0), float32(u1), float32(u2), float32(u3)
+		t0, t1, t2, t3 = float32(v0), float32(v1), float32(v2), float32(v3)
 	}
 	*(*[4]float32)(c) = [4]float32{s0, s1, s2, s3}
 	*(*[4]float32)(c[second*stride:]) = [4]float32{t0, t1, t2, t3}

@@ -44,15 +44,26 @@ func install(name, module string, w words) []*Level {
 		return nil
 	}
 	return []*Level{{
-		Name: name, rows: 4, columns: 8, most: math.MaxInt, terms: terms,
+		Name: name, Exact: fuses(), rows: 4, columns: 8, most: math.MaxInt, terms: terms,
 		product: productModule, pack: packModule, chosen: func() { choose(number) }, words: w,
 		windows:  []windowsSummed{{8, windowsModule}},
-		winograd: winograd{4, [3]transform{winogradModule(inputModule), winogradModule(weightsModule), winogradModule(sumsModule)}},
+		winograd: []winograd{{4, [3]transform{winogradModule(inputModule), winogradModule(weightsModule), winogradModule(sumsModule)}}},
+		softmax: func(x *int32, rows int, scale float32, total *float32) {
+			softmaxModule(x, total, int32(rows), scale)
+		},
 		expColumns: func(x *float32, rows int, scale float32, shift, total *float32) {
 			expColumnsModule(x, shift, total, int32(rows), scale)
 		},
 		maxOfColumns: func(most, x *float32, rows int) { maxOfColumnsModule(x, most, int32(rows)) },
 	}}
+}
+
+// fuses says whether the chosen module rounds a multiplication and an addition once: relaxed_madd
+// may also round twice.
+func fuses() bool {
+	x, y := []float32{1 + 0x1p-12}, []float32{-1 - 0x1p-11}
+	addProductsVectors(y, x, x)
+	return y[0] == 0x1p-24
 }
 
 // exact checks the product of a word, with and without negative bytes.
@@ -106,9 +117,6 @@ func wordsOf(inputs int) words {
 		},
 		quantize: func(to []int8, x []float32, factor float32) int {
 			return inWholeVectors(16, len(x), func(n int) { quantizeModule(&to[0], &x[0], int32(n), factor) })
-		},
-		softmax: func(x []int32, scale float32, total []float32) {
-			softmaxModule(&x[0], &total[0], int32(len(x)/8), scale)
 		},
 		finish: func(p *finishing, fixed bool) int {
 			if fixed {

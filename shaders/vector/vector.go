@@ -10,7 +10,10 @@ import "sync/atomic"
 
 // Level is a set of instructions.
 type Level struct {
-	Name string // "AVX-512", "AVX2", "SIMD128", "Go"
+	Name string // "AVX-512", "AVX2", "SIMD128 relaxed", "SIMD128", "Go"
+	// Exact says that the level gives the bits that all exact levels give: products and sums in
+	// float32 with fused multiply-add, in one order. The only other level is SIMD128, which has none.
+	Exact bool
 
 	rows, columns int // of the block of sums that a product holds in registers
 	most          int // largest number of rows in a call
@@ -26,9 +29,10 @@ type Level struct {
 	attend       map[int]attended // by the channels of a head
 	finishRows   []rowsFinished   // the widest first
 
-	transpose []blocksTransposed // in order of preference
-	windows   []windowsSummed    // the widest first
-	winograd  winograd
+	transpose []blocksTransposed                                      // in order of preference
+	windows   []windowsSummed                                         // the widest first
+	winograd  []winograd                                              // the widest first
+	softmax   func(x *int32, rows int, scale float32, total *float32) // SoftmaxColumns with a scale for powers of 2
 
 	// Only SIMD128 has these. pack copies rows of a whole panel; chosen is called when the level is
 	// used.
@@ -37,7 +41,7 @@ type Level struct {
 }
 
 // attended is Matrix.Attend in assembly.
-type attended = func(keys int, k, v *float32, step int, q *float32, scale float32, y, total *float32)
+type attended = func(keys int, k, v *float32, step int, q, y, total *float32)
 
 // Levels are the levels of this processor, the fastest first. The last one is plain Go.
 func Levels() []*Level { return append(levels(), plain) }

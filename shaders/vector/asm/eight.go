@@ -252,9 +252,9 @@ func layerNorm() {
 		VMOVUPS(x, d)
 		VSUBPS(mean, d, d)
 		VMULPS(r, d, d)
-		VMULPS(Mem{Base: scale, Index: at, Scale: 1}, d, d)
-		VADDPS(Mem{Base: bias, Index: at, Scale: 1}, d, d)
-		VMOVUPS(d, Mem{Base: y, Index: at, Scale: 1})
+		VMOVUPS(Mem{Base: bias, Index: at, Scale: 1}, sum)
+		VFMADD231PS(Mem{Base: scale, Index: at, Scale: 1}, d, sum)
+		VMOVUPS(sum, Mem{Base: y, Index: at, Scale: 1})
 	})
 	for _, a := range []reg.Register{x, y} {
 		ADDQ(n, a)

@@ -87,9 +87,9 @@ func (l *level) exp(c constants, x Op) {
 	VMULPS(shifted, e, x)
 }
 
-// expColumns replaces every x (rows, 2 lanes) by e^(scale x + shift of its column) and adds the
+// expColumns replaces every x (rows, 2 lanes) by 2^(scale x + shift of its column) and adds the
 // results to total.
-func (l *level) expColumns(c, powers constants) {
+func (l *level) expColumns(c constants) {
 	TEXT("expColumns"+l.name, NOSPLIT, "func(x *float32, rows int, scale float32, shift, total *float32)")
 	x, rows, shift, total := argument("x"), argument("rows"), argument("shift"), argument("total")
 	scale, shifts, totals := l.everywhere("scale"), l.registers(2), l.registers(2)
@@ -97,12 +97,7 @@ func (l *level) expColumns(c, powers constants) {
 		VMOVUPS(l.vector(shift, i), shifts[i])
 		VMOVUPS(l.vector(total, i), totals[i])
 	}
-	if l.lanes == 16 {
-		for _, factor := range append(shifts, scale) {
-			VMULPS(c["log2e"], factor, factor)
-		}
-		powers = powers.inRegisters(l)
-	}
+	c = c.inRegisters(l)
 	TESTQ(rows, rows)
 	JZ(LabelRef("end"))
 	Label("row")
@@ -110,16 +105,8 @@ func (l *level) expColumns(c, powers constants) {
 	for i, v := range now {
 		VMOVUPS(shifts[i], v)
 		VFMADD231PS(l.vector(x, i), scale, v)
-		if l.lanes == 8 {
-			most := l.register()
-			VMOVUPS(c["most"], most)
-			VMINPS(v, most, v) // with a NaN the result is the first argument
-			l.exp(c, v)
-		}
 	}
-	if l.lanes == 16 {
-		l.powers(powers, now)
-	}
+	l.powers(c, now)
 	for i, v := range now {
 		VMOVUPS(v, l.vector(x, i))
 		VADDPS(v, totals[i], totals[i])
@@ -137,14 +124,13 @@ func (l *level) expColumns(c, powers constants) {
 // attend writes attention of heads of some channels, for two vectors of queries, which stay in
 // registers, with their sums of values. With more than four channels they do not fit.
 func (l *level) attend(c constants, width int) {
-	TEXT(fmt.Sprintf("attend%sx%d", l.name, width), NOSPLIT, "func(keys int, k, v *float32, step int, q *float32, scale float32, y, total *float32)")
+	TEXT(fmt.Sprintf("attend%sx%d", l.name, width), NOSPLIT, "func(keys int, k, v *float32, step int, q, y, total *float32)")
 	keys, k, v, step, q := argument("keys"), argument("k"), argument("v"), argument("step"), argument("q")
 	SHLQ(U8(2), step)
 	c = c.inRegisters(l)
 	queries, sums, weights, x := l.registers(2*width), l.registers(2*width), l.registers(2), l.register()
-	scale := l.everywhere("scale")
 	for i, s := range sums {
-		VMULPS(l.vector(q, i), scale, queries[i])
+		VMOVUPS(l.vector(q, i), queries[i])
 		VXORPS(s, s, s)
 	}
 	for _, w := range weights {
@@ -186,11 +172,16 @@ func (l *level) attend(c constants, width int) {
 	end()
 }
 
-// powers replaces each x by 2^x, with 16 lanes, in turn: none waits for another.
+// powers replaces each x by 2^x, in turn: none waits for another. The exponent's nearest whole
+// number is limited to ±125. A NaN stays.
 func (l *level) powers(c constants, x []reg.VecVirtual) {
 	whole, power := l.registers(len(x)), l.registers(len(x))
 	for i, x := range x {
-		VRNDSCALEPS(U8(0), x, whole[i])
+		if l.lanes == 16 {
+			VRNDSCALEPS(U8(0), x, whole[i])
+		} else {
+			VROUNDPS(U8(0), x, whole[i])
+		}
 	}
 	for i, x := range x {
 		VSUBPS(whole[i], x, x)
@@ -202,7 +193,17 @@ func (l *level) powers(c constants, x []reg.VecVirtual) {
 		}
 	}
 	for i, x := range x {
-		VSCALEFPS(whole[i], power[i], x)
+		if w := whole[i]; l.lanes == 16 {
+			const nearerTo0 = 2
+			VRANGEPS(U8(nearerTo0), c["most"], w, w)
+			VSCALEFPS(w, power[i], x)
+		} else {
+			VMINPS(c["most"], w, w)
+			VMAXPS(c["least"], w, w)
+			VADDPS(c["exponent"], w, w)
+			VPSLLD(U8(23), w, w)
+			VMULPS(w, power[i], x)
+		}
 	}
 }
 

@@ -274,9 +274,10 @@ func (l *level) conversions(c constants) {
 	})
 }
 
-// softmaxConstants are the least exponent, and the coefficients of a polynomial for 2^x, |x| ≤ ½.
+// softmaxConstants are the ends of exponents, the number that turns a whole exponent into that of
+// a float32, and the coefficients of a polynomial for 2^x, |x| ≤ ½.
 func softmaxConstants() constants {
-	return newConstants("softmax_", float("least", -125), float("c0", 1), float("c1", 0.69314694), float("c2", 0.2402212),
+	return newConstants("softmax_", float("least", -125), float("most", 125), float("exponent", 3<<22+127), float("c0", 1), float("c1", 0.69314694), float("c2", 0.2402212),
 		float("c3", 0.05550713), float("c4", 0.009675541), float("c5", 0.0013276472))
 }
 

@@ -30,7 +30,7 @@ func main() {
 			l.product(rows)
 			l.dots(rows)
 		}
-		l.expColumns(c, powers)
+		l.expColumns(powers)
 		l.expGradients(c)
 		l.maxOfColumns()
 		l.finishRows(2)

@@ -170,8 +170,8 @@ func absolute(a value) code        { return apply(vector(0xE0), a) }
 func less(a, b value) code         { return apply(vector(0x43), a, b) }
 func choose(a, b, mask value) code { return apply(vector(0x52), a, b, mask) }
 
-// larger is the larger value. A NaN counts as larger than any number.
-func larger(a, b value) code { return apply(vector(0xE9), a, b) }
+// larger is b where b > a or b is NaN, and otherwise a.
+func larger(a, b value) code { return choose(b, a, or(less(a, b), apply(vector(0x42), b, b))) }
 
 // raise is b where a < b, and otherwise a. lower is b where b < a, and otherwise a. A NaN in a
 // stays.
@@ -219,6 +219,11 @@ func fourBytes(from value) code {
 // narrow converts 32-bit integers to int8 and clamps them.
 func narrow(a, b, c, d value) code {
 	return apply(vector(0x65), apply(vector(0x85), a, b), apply(vector(0x85), c, d))
+}
+
+// loadLane is v with the float32 at an address plus offset in one lane.
+func loadLane(from value, offset int, v value, number int) code {
+	return apply(append(access(0x56, offset), byte(number)), from, v)
 }
 
 // lane is a single float32 of a vector. together is the sum of all four.

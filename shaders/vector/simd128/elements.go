@@ -8,7 +8,7 @@ func (m *module) elements() {
 	m.elementwise("add", 2, 0, func(s *slices) { s.set(0, add(s.current(0), s.current(1))) })
 	m.elementwise("addScaled", 2, 1, func(s *slices) { s.set(0, m.madd(s.number(0), s.current(1), s.current(0))) })
 	m.elementwise("addProducts", 3, 0, func(s *slices) { s.set(0, m.madd(s.current(1), s.current(2), s.current(0))) })
-	m.elementwise("takeLarger", 2, 0, func(s *slices) { s.set(0, larger(s.current(0), s.current(1))) })
+	m.elementwise("takeLarger", 2, 0, func(s *slices) { s.set(0, larger(s.keep(s.current(0)), s.keep(s.current(1)))) })
 	m.elementwise("relu", 1, 0, func(s *slices) { s.set(0, raise(s.current(0), constant(0))) })
 	m.elementwise("exp", 1, 2, func(s *slices) { s.set(0, s.exp(m.madd(s.number(0), s.current(0), s.number(1)))) })
 	m.elementwise("sigmoid", 1, 0, func(s *slices) {
@@ -25,8 +25,8 @@ func (m *module) elements() {
 		slope := m.madd(mul(x, constant(normal)), bell, phi)
 		s.set(0, m.madd(slope, s.current(1), s.current(0)))
 	})
-	m.reduce("sum", 1, func(s *slices, so value) value { return add(so, s.current(0)) })
-	m.reduce("dot", 2, func(s *slices, so value) value { return m.madd(s.current(0), s.current(1), so) })
+	m.reduce("sum", 1, func(so value, x []value) value { return add(so, x[0]) })
+	m.reduce("dot", 2, func(so value, x []value) value { return m.madd(x[0], x[1], so) })
 	m.maxOfColumns()
 	m.expColumns()
 	m.finishRows()
@@ -113,13 +113,40 @@ func (s *slices) keep(v value) *variable {
 	return kept
 }
 
-// reduce writes a function that returns a sum over the elements; next adds four elements to the sum
-// so far.
-func (m *module) reduce(name string, many int, next func(s *slices, so value) value) {
+// reduce writes a function that returns a sum over the elements; next adds four elements of each
+// slice to the sum so far. Sums are in eight lanes, as in the vectors of other processors: two
+// vectors, which take turns.
+func (m *module) reduce(name string, many int, next func(so value, x []value) value) {
 	s := m.slices(name, many, 0, f32)
-	sum := s.local(v128) // 0, as locals are
-	s.through(func(s *slices) { sum.set(next(s, sum)) })
-	s.emit(together(sum))
+	sum, other := s.local(v128), s.local(v128) // 0, as locals are
+	turn := func(elements int, load func(from *variable) value) {
+		x := make([]value, many)
+		for i, from := range s.from {
+			x[i] = s.keep(load(from))
+			from.set(plus(from, integer(4*elements)))
+		}
+		now := s.keep(next(sum, x))
+		sum.set(other)
+		other.set(now)
+	}
+	s.while(atLeast(s.count, integer(4)), func() {
+		s.used = 0
+		turn(4, func(from *variable) value { return load(from, 0) })
+		s.count.set(minus(s.count, integer(4)))
+	})
+	for rest := 1; rest < 4; rest++ {
+		s.when(equal(s.count, integer(rest)), func() {
+			s.used = 0
+			turn(rest, func(from *variable) value {
+				v := constant(0)
+				for i := range rest {
+					v = loadLane(from, 4*i, v, i)
+				}
+				return v
+			})
+		})
+	}
+	s.emit(together(s.keep(add(sum, other))))
 }
 
 // columnsOfPanel is the number of columns of a panel.
@@ -171,13 +198,13 @@ func (m *module) finishRows() {
 	})
 }
 
-// layerNorm writes LayerNorm for rows of a multiple of four.
+// layerNorm writes LayerNorm for rows of a multiple of eight.
 func (m *module) layerNorm() {
 	f := m.function("layerNorm")
 	rows, columns := f.parameter(i32), f.parameter(i32) // columns in bytes
 	y, x, scale, bias := f.parameter(i32), f.parameter(i32), f.parameter(i32), f.parameter(i32)
 	mean, r, eps := f.parameter(i32), f.parameter(i32), f.parameter(f32)
-	at, n, sum, average := f.local(i32), f.local(v128), f.local(v128), f.local(v128)
+	at, n, sum, other, average, off := f.local(i32), f.local(v128), f.local(v128), f.local(v128), f.local(v128), f.local(v128)
 	in := func(slice *variable) value { return load(plus(slice, at), 0) }
 	through := func(do func()) {
 		at.set(integer(0))
@@ -186,15 +213,27 @@ func (m *module) layerNorm() {
 			at.set(plus(at, integer(bytesOfVector)))
 		})
 	}
+	summed := func(next func(so *variable, offset int)) value { // in eight lanes, as reduce
+		sum.set(constant(0))
+		other.set(constant(0))
+		at.set(integer(0))
+		f.while(atLeast(columns, plus(at, integer(2*bytesOfVector))), func() {
+			next(sum, 0)
+			next(other, bytesOfVector)
+			at.set(plus(at, integer(2*bytesOfVector)))
+		})
+		sum.set(add(sum, other))
+		return div(everywhere(together(sum)), n)
+	}
 	n.set(everywhere(toFloat(quarter(columns))))
 	f.while(atLeast(rows, integer(1)), func() {
-		sum.set(constant(0))
-		through(func() { sum.set(add(sum, in(x))) })
-		average.set(div(everywhere(together(sum)), n))
+		average.set(summed(func(so *variable, offset int) { so.set(add(so, load(plus(x, at), offset))) }))
 		f.storeFirst(mean, average)
-		sum.set(constant(0))
-		through(func() { sum.set(m.madd(sub(in(x), average), sub(in(x), average), sum)) })
-		sum.set(div(constant(1), squareRoot(add(div(everywhere(together(sum)), n), everywhere(eps)))))
+		sum.set(summed(func(so *variable, offset int) {
+			off.set(sub(load(plus(x, at), offset), average))
+			so.set(m.madd(off, off, so))
+		}))
+		sum.set(div(constant(1), squareRoot(add(sum, everywhere(eps)))))
 		f.storeFirst(r, sum)
 		through(func() {
 			f.store(plus(y, at), 0, m.madd(mul(sub(in(x), average), sum), in(scale), in(bias)))
@@ -219,7 +258,7 @@ func (m *module) maxOfColumns() {
 		func(offset int) { s.store(s.from[1], offset, most) })
 }
 
-// expColumns replaces every x by e^(scale x + shift of its column), and adds the results to total.
+// expColumns replaces every x by 2^(scale x + shift of its column), and adds the results to total.
 func (m *module) expColumns() {
 	s := m.slices("expColumns", 3, 1)
 	shift, total := s.local(v128), s.local(v128)
@@ -229,7 +268,10 @@ func (m *module) expColumns() {
 			total.set(load(s.from[2], offset))
 		},
 		func(at *variable) {
-			e := s.keep(s.exp(m.madd(s.number(0), load(at, 0), shift)))
+			x := s.keep(m.madd(s.number(0), load(at, 0), shift))
+			n := s.keep(nearest(x))
+			p := s.polynomial(s.keep(sub(x, n)), powers...)
+			e := s.keep(mul(p, leftInt(add(raise(lower(n, constant(125)), constant(-125)), constant(round+127)), 23)))
 			s.store(at, 0, e)
 			total.set(add(total, e))
 		},
