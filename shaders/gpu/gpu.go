@@ -80,6 +80,7 @@ type Info struct {
 	Kind     Kind
 	Features []string // e.g. "shader-f16", "subgroups"
 	Limits   Limits
+	Exact    bool // every other device with Exact computes the same bits, at any number of threads
 
 	Why string // why auto chose it: "3.1 times as fast as lavapipe here"; or ""
 }

@@ -209,7 +209,7 @@ func batchNormScaleShiftPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F]
 	out, statistics, n := a[0].F, a[1].F, int(p.Channels)
 	for c := from; c < to; c++ {
 		out[c] = statistics[n+c] * a[2].F[c]
-		out[n+c] = a[3].F[c] - statistics[c]*out[c]
+		out[n+c] = a[3].F[c] - F(statistics[c]*out[c]) // two roundings, on arm64 too
 	}
 }
 
@@ -219,7 +219,7 @@ func scaleShiftPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, t
 	for row := from; row < to; row++ {
 		y := a[2].F[row*n:][:n]
 		for c, v := range a[0].F[row*n:][:n] {
-			y[c] = rectified(relu, v*scale[c]+shift[c])
+			y[c] = rectified(relu, F(v*scale[c])+shift[c])
 		}
 	}
 }

@@ -39,7 +39,7 @@ func Open() *Device {
 	if HasVectors() {
 		name += " in " + vector.Current().Name
 	}
-	info := gpu.Info{Backend: "processor", Adapter: name, Driver: runtime.Version(), Kind: gpu.KindProcessor}
+	info := gpu.Info{Backend: "processor", Adapter: name, Driver: runtime.Version(), Kind: gpu.KindProcessor, Exact: vector.Current().Exact}
 	d.Device = host.Open(info, d.run)
 	return d
 }
