@@ -10,7 +10,6 @@ import (
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/tensor"
-	"mrprism/shaders/vector"
 )
 
 //go:embed attention_common.wgsl
@@ -222,14 +221,14 @@ var (
 			}
 		}), attentionForwardFast), 3)
 
-	attentionDelta = kernels.Wide(kernels.InRows(attentionAllRows, attentionDeltaPart[float64], attentionDeltaPart[float32],
-		kernels.WithHeader(attentionFloats, "attention_delta", attentionSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, attentionAllRows, nil)), 2)
-
 	attentionBackwardQ = kernels.Adding(kernels.Wide(kernels.Faster(attentionKernel("attention_backward_q",
-		[]gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, attentionBackwardQueries,
+		[]gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, attentionBackwardQueries,
 		func(p *Params, a []gpu.Array) {
-			p.gradients(a, func(query, key, _ int, _, ds float64) { p.addRow(a[5].F, query, ds, a[1].F, key) })
-		}), attentionBackwardQFast), 3, 4))
+			for i := range int(attentionAllRows(p)) {
+				a[5].F[i] = p.dot(a[4].F, i*int(p.Width), a[2].F, i*int(p.Width))
+			}
+			p.gradients(append(a[:4:4], a[5]), func(query, key, _ int, _, ds float64) { p.addRow(a[6].F, query, ds, a[1].F, key) })
+		}), attentionBackwardQFast), 3, 5))
 
 	attentionBackwardKV = kernels.Adding(kernels.Wide(kernels.Faster(attentionKernel("attention_backward_kv",
 		[]gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, attentionBackwardKeys,
@@ -241,24 +240,13 @@ var (
 		}), attentionBackwardKVFast), 3, 4))
 )
 
-// attentionDeltaPart computes delta from the rows of y and dy.
-func attentionDeltaPart[F gpu.Float](p *Params, a []gpu.ArrayOf[F], from, to int) {
-	width, dot := int(p.Width), vector.Dot[F]
-	for i := from; i < to; i++ {
-		a[2].F[i] = dot(a[0].F[i*width:][:width], a[1].F[i*width:][:width])
-	}
-}
-
 // Kind takes q and kv. Its results are y and lse of attention_common.wgsl.
 var Kind = kernels.Operator(tensor.Kind{
 	Name: "Attention", Halves: tensor.HalvesBegin, Images: 2, Repeat: kernels.Repeat(func(p *Params, n uint32) { p.Batch *= n }),
 }, attentionForward, func(op *tensor.Op) {
 	q, kv, y, lse := op.Inputs[0], op.Inputs[1], op.Outputs[0], op.Outputs[1]
 	dy, delta := y.Gradient(), op.Graph().NewOf(gpu.F32, "attention delta", lse.Shape())
-	op.Dispatch(attentionDelta, op.Attributes, y, dy, delta)
-	if q.NeedsGradient() {
-		op.Dispatch(attentionBackwardQ, op.Attributes, q, kv, dy, lse, delta, q.Gradient())
-	}
+	op.Dispatch(attentionBackwardQ, op.Attributes, q, kv, dy, lse, y, delta, q.Gradient())
 	if kv.NeedsGradient() {
 		op.Dispatch(attentionBackwardKV, op.Attributes, q, kv, dy, lse, delta, kv.Gradient())
 	}

@@ -10,11 +10,6 @@
 
 const SIZE: u32 = 8u;
 
-// attention_delta's own
-@group(0) @binding(1) var<storage, read> result: array<real>; // y
-@group(0) @binding(2) var<storage, read> dresult: array<real>; // dy
-@group(0) @binding(3) var<storage, read_write> delta_out: array<f32>;
-
 // values is the distance in kv from a key to its value.
 fn values() -> u32 { return params.heads * params.width; }
 
@@ -32,6 +27,7 @@ fn q_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(real4(q[r.x + c], 
 fn k_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(real4(kv[r.x + c], kv[r.y + c], kv[r.z + c], kv[r.w + c])); }
 fn v_of(r: vec4<u32>, c: u32) -> vec4<f32> { return k_of(r, c + values()); }
 fn dy_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(real4(dy[r.x + c], dy[r.y + c], dy[r.z + c], dy[r.w + c])); }
+fn y_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(real4(result[r.x + c], result[r.y + c], result[r.z + c], result[r.w + c])); }
 fn lse_of(i: vec4<u32>) -> vec4<f32> { return vec4<f32>(lse[i.x], lse[i.y], lse[i.z], lse[i.w]); }
 fn delta_of(i: vec4<u32>) -> vec4<f32> { return vec4<f32>(delta[i.x], delta[i.y], delta[i.z], delta[i.w]); }
 
@@ -82,6 +78,13 @@ fn add_pairs(r: vec4<u32>, exist: u32, v: vec4<f32>, first: bool) {
   if (exist > 1u) { add_dkv(r.y, v.y, first); }
   if (exist > 2u) { add_dkv(r.z, v.z, first); }
   if (exist > 3u) { add_dkv(r.w, v.w, first); }
+}
+
+fn store_deltas(i: vec4<u32>, exist: u32, v: vec4<f32>) {
+  if (exist > 0u) { delta_out[i.x] = v.x; }
+  if (exist > 1u) { delta_out[i.y] = v.y; }
+  if (exist > 2u) { delta_out[i.z] = v.z; }
+  if (exist > 3u) { delta_out[i.w] = v.w; }
 }
 
 fn store_sums(i: vec4<u32>, exist: u32, v: vec4<f32>) {
@@ -158,15 +161,6 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   store_sums(ib, exist_b, mb + log2(lb));
 }
 
-@compute @workgroup_size(64)
-fn attention_delta(id: Invocation) {
-  let i = number(id, 64u);
-  if (i >= params.batch * params.queries * params.heads) { return; }
-  var sum = 0.0;
-  for (var c = i * params.width; c < (i + 1u) * params.width; c++) { sum = fma(f32(result[c]), f32(dresult[c]), sum); }
-  delta_out[i] = sum;
-}
-
 @compute @workgroup_size(SIZE)
 fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let first = (group.x * SIZE + local) * 8u;
@@ -181,8 +175,14 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let qb = ib * params.width;
   let ea = lse_of(ia);
   let eb = lse_of(ib);
-  let da = delta_of(ia);
-  let db = delta_of(ib);
+  var da = vec4<f32>();
+  var db = vec4<f32>();
+  for (var c = 0u; c < params.width; c++) {
+    da = fma(y_of(qa, c), dy_of(qa, c), da);
+    db = fma(y_of(qb, c), dy_of(qb, c), db);
+  }
+  store_deltas(ia, exist, da);
+  store_deltas(ib, exist_b, db);
   for (var j = 0u; j < params.keys; j += 8u) {
     let r = pairs(b, j, h) * params.width;
     let t = pairs(b, j + 4u, h) * params.width;

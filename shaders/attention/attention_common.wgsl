@@ -5,7 +5,7 @@
 //     q[n]·k[l])   y[n] = Σ_l p[n, l] v[l]
 //   lse (B, N, H) = log2 Σ_l exp(scale q[n]·k[l]), so that p = exp2(scale log2(e) q[n]·k[l] - lse)
 //   delta (B, N, H) = dy[n]·y[n]     ds[n, l] = p (dy[n]·v[l] - delta[n])
-//   dq[n] += scale Σ_l ds k[l]     dk[l] += scale Σ_n ds q[n]     dv[l] += Σ_n p dy[n]
+//   dq[n] += scale Σ_l ds k[l]     (it also makes delta)     dk[l] += scale Σ_n ds q[n]     dv[l] += Σ_n p dy[n]
 //
 // Scores are never stored: the forward keeps a running maximum and sum (online softmax, Milakov &
 // Gimelshein 2018), the backward computes them again (FlashAttention, Dao et al. 2022).
@@ -37,7 +37,9 @@ struct Params {
 @group(0) @binding(3) var<storage, read> dy: array<made>;
 @group(0) @binding(4) var<storage, read> lse: array<f32>;
 @group(0) @binding(5) var<storage, read> delta: array<f32>;
-@group(0) @binding(6) var<storage, read_write> dq: array<made>;
+@group(0) @binding(5) var<storage, read> result: array<made>; // y
+@group(0) @binding(6) var<storage, read_write> delta_out: array<f32>;
+@group(0) @binding(7) var<storage, read_write> dq: array<made>;
 @group(0) @binding(6) var<storage, read_write> dkv: array<made>;
 
 // index is the index in lse and delta of token i of the n tokens of image b and head h. Multiplied

@@ -57,12 +57,17 @@ fn along(x: Quads, y: Quads) -> f32 {
   return s;
 }
 
-// products are the products of a token with four tokens, summed over the lanes of a token.
-fn products(x: Quads, y: Rows) -> vec4<f32> {
-  var s = vec4<f32>(along(x, y.r0), along(x, y.r1), along(x, y.r2), along(x, y.r3));
+// over_lanes sums over the lanes of a token.
+fn over_lanes(x: vec4<f32>) -> vec4<f32> {
+  var s = x;
   if (SHARE > 1u) { s += subgroupShuffleXor(s, 1u); }
   if (SHARE > 2u) { s += subgroupShuffleXor(s, 2u); }
   return s;
+}
+
+// products are the products of a token with four tokens, summed over the lanes of a token.
+fn products(x: Quads, y: Rows) -> vec4<f32> {
+  return over_lanes(vec4<f32>(along(x, y.r0), along(x, y.r1), along(x, y.r2), along(x, y.r3)));
 }
 
 // scores are the scores of key j for the queries, the lowest if the key does not exist.
@@ -138,6 +143,13 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
 
 // Gradients. Loaded tokens are visited two at a time.
 
+fn result_quads(at: u32) -> Quads {
+  var x = Quads(vec4<f32>(result[at]), vec4<f32>(), vec4<f32>(), vec4<f32>());
+  if (QUADS > 1u) { x.c1 = vec4<f32>(result[at + 1u]); }
+  if (QUADS > 2u) { x.c2 = vec4<f32>(result[at + 2u]); x.c3 = vec4<f32>(result[at + 3u]); }
+  return x;
+}
+
 fn gradient_quads(at: u32) -> Quads {
   var x = Quads(vec4<f32>(dy[at]), vec4<f32>(), vec4<f32>(), vec4<f32>());
   if (QUADS > 1u) { x.c1 = vec4<f32>(dy[at + 1u]); }
@@ -169,8 +181,9 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
     tokens[i - first] = scores_query(b, i, h, part);
     slopes[i - first] = gradient_quads(part_at(from_i, part));
     e[i - first] = lse[from_i];
-    d[i - first] = delta[from_i];
+    d[i - first] = along(result_quads(part_at(from_i, part)), slopes[i - first]);
   }
+  d = over_lanes(d);
   let queries = Rows(tokens[0], tokens[1], tokens[2], tokens[3]);
   let gradients = Rows(slopes[0], slopes[1], slopes[2], slopes[3]);
   var sum = Rows();
@@ -186,7 +199,10 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
     }
   }
   tokens = array<Quads, ROWS>(sum.r0, sum.r1, sum.r2, sum.r3);
-  for (var i = first; i < last; i++) { add_to_query(b, i, h, part, scaled(tokens[i - first], params.scale)); }
+  for (var i = first; i < last; i++) {
+    if (part == 0u) { delta_out[index(b, i, params.queries, h)] = d[i - first]; }
+    add_to_query(b, i, h, part, scaled(tokens[i - first], params.scale));
+  }
 }
 
 // add_to_pair adds to the gradients of key i and of its value.

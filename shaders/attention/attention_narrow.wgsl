@@ -130,7 +130,9 @@ fn sums_of(b: u32, i: u32, h: u32) -> array<Each, 2> {
   for (var n = 0u; n < 8u; n++) {
     let at = index(b, i + n, params.queries, h);
     e[n / 4u][n % 4u] = lse[at];
-    d[n / 4u][n % 4u] = delta[at];
+    var sum = vec4<f32>(dy[at * QUADS]) * vec4<f32>(result[at * QUADS]);
+    if (LAST > 0u) { sum += vec4<f32>(dy[at * QUADS + LAST]) * vec4<f32>(result[at * QUADS + LAST]); }
+    d[n / 4u][n % 4u] = dot(sum, vec4<f32>(1.0));
   }
   return array<Each, 2>(Each(e[0], e[1]), Each(d[0], d[1]));
 }
@@ -153,10 +155,12 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   }
   var first_quads = array<mat4x4<f32>, 2>(y.a0, y.b0);
   var last_quads = array<mat4x4<f32>, 2>(y.a1, y.b1);
+  var deltas = array<vec4<f32>, 2>(d.a, d.b);
   let last = min(first + ROWS, params.queries);
   for (var i = first; i < last; i++) {
     let n = i - first;
     let at = query_at(b, i, h);
+    delta_out[at / QUADS] = deltas[n / 4u][n % 4u];
     add_dq(at, first_quads[n / 4u][n % 4u] * params.scale, true);
     if (LAST > 0u) { add_dq(at + LAST, last_quads[n / 4u][n % 4u] * params.scale, true); }
   }

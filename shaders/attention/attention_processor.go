@@ -191,10 +191,10 @@ func (h *attentionHead) attended(first, count int, room *kernels.Room, a []gpu.A
 // With fewer rows, starting products costs more than the cache saves.
 const togetherRows = 256
 
-// attentionBackwardQFast adds to dq the gradients of the scores times the keys, a panel of queries
+// attentionBackwardQFast makes delta, and adds to dq the gradients of the scores times the keys, a panel of queries
 // at a time.
 func attentionBackwardQFast(p *Params, a []gpu.Array32, split gpu.Split) {
-	q, kv, dy, lse, delta, dq := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F
+	q, kv, dy, lse, y, delta, dq := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F, a[6].F
 	columns, width := vector.Columns(), int(p.Width)
 	p.panels(split, int(p.Queries), func(h attentionHead, first, count int) {
 		room, more := kernels.TakeRoom(), kernels.TakeRoom()
@@ -202,7 +202,9 @@ func attentionBackwardQFast(p *Params, a []gpu.Array32, split gpu.Split) {
 		defer more.Leave()
 		shift, off, _ := room.OfColumns()
 		for i := range count {
-			shift[i], off[i] = -lse[h.row(first+i)]*math.Ln2, delta[h.row(first+i)]
+			row := h.row(first + i)
+			delta[row] = vector.Dot(y[row*width:][:width], dy[row*width:][:width])
+			shift[i], off[i] = -lse[row]*math.Ln2, delta[row]
 		}
 		h.sideBySide(&room.Matrix, count, h.queries(q, first), h.stride())
 		h.sideBySide(&more.Matrix, count, h.queries(dy, first), h.stride())

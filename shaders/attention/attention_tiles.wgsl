@@ -79,13 +79,14 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let row = at * QUADS;
   let a = params.scale * LOG2E;
   let e = lse[at];
-  let d = delta[at];
+  var d = 0.0;
   var own: array<vec4<f32>, QUADS>;
   var slope: array<vec4<f32>, QUADS>;
   var sum: array<vec4<f32>, QUADS>;
   for (var c = 0u; c < QUADS; c++) {
     own[c] = loaded(q[row + c]) * a;
     slope[c] = vec4<f32>(dy[row + c]);
+    d += dot(slope[c], vec4<f32>(result[row + c]));
   }
   for (var j = 0u; j < params.keys; j += TILE) {
     workgroupBarrier();
@@ -104,6 +105,7 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
     }
   }
   if (query >= params.queries) { return; }
+  delta_out[at] = d;
   for (var c = 0u; c < QUADS; c++) { add_dq(row + c, sum[c] * params.scale, true); }
 }
 
