@@ -105,11 +105,11 @@ func (p *Params) ordered() bool {
 	return p.Rows.Count == p.Rows.YSize && p.Cols.Count == p.Cols.YSize
 }
 
-// addsToAll says that a gradient by x is a single phase, and addsToAllWeights that one by the
+// addsToAll says that a gradient by x has all phases, and addsToAllWeights that one by the
 // weight is a single part: each adds to all elements.
 func addsToAll(params any) bool {
 	p := params.(*Params)
-	return p.Adds == addToY && p.ordered()
+	return p.Adds == addToY && p.Rows.Count*int32(p.Parts) == p.Rows.YSize && p.Cols.Count*int32(p.Parts) == p.Cols.YSize
 }
 
 func addsToAllWeights(params any) bool {
@@ -189,6 +189,14 @@ func adjointAxis(n, m, kernel, stride, before, phase int) conv2dAxis {
 		YSize: int32(n), YStep: int32(stride), YStart: int32(phase),
 		WSize: int32(kernel), WStart: int32(first), WTap: int32(stride),
 	}
+}
+
+// phase is the axis of the n-th phase after this one.
+func (a conv2dAxis) phase(n int32) conv2dAxis {
+	first := a.WStart + n
+	a.YStart, a.XStart, a.WStart = a.YStart+n, a.XStart+first/a.YStep, first%a.YStep
+	a.Taps = (a.WSize - a.WStart + a.YStep - 1) / a.YStep
+	return a
 }
 
 // conv2dGeometry is the geometry for x (B, H, W, Cin) with weight (kh, kw, Cin, Cout).
@@ -284,15 +292,19 @@ func requireBias(weight, bias *tensor.Tensor) {
 }
 
 // adjoints are the convolutions of dy that together make the gradient by x of a convolution with a
-// kernel (kh, kw): one for each phase of the strides that a tap reaches. The caller sets the
-// channels.
+// kernel (kh, kw): one for all phases of the strides, or one for each phase that a tap reaches. The
+// caller sets the channels.
 func adjoints(dy, x *tensor.Tensor, kh, kw int, win Window) (gathers []*Params) {
-	for phaseY := range min(win.StrideY, x.Dim(1)) {
-		for phaseX := range min(win.StrideX, x.Dim(2)) {
+	phases, stride := 1, win.StrideY
+	if stride == win.StrideX && stride <= min(kh, kw) && x.Dim(1)%stride+x.Dim(2)%stride == 0 {
+		phases = stride
+	}
+	for phaseY := 0; phaseY < min(stride, x.Dim(1)); phaseY += phases {
+		for phaseX := 0; phaseX < min(win.StrideX, x.Dim(2)); phaseX += phases {
 			p := &Params{
-				Batch: uint32(x.Dim(0)),
-				Rows:  adjointAxis(x.Dim(1), dy.Dim(1), kh, win.StrideY, win.Top, phaseY),
-				Cols:  adjointAxis(x.Dim(2), dy.Dim(2), kw, win.StrideX, win.Left, phaseX),
+				Batch: uint32(x.Dim(0)), Parts: uint32(phases),
+				Rows: adjointAxis(x.Dim(1), dy.Dim(1), kh, win.StrideY, win.Top, phaseY),
+				Cols: adjointAxis(x.Dim(2), dy.Dim(2), kw, win.StrideX, win.Left, phaseX),
 			}
 			if p.taps() > 0 {
 				gathers = append(gathers, p)
@@ -304,7 +316,7 @@ func adjoints(dy, x *tensor.Tensor, kh, kw int, win Window) (gathers []*Params) 
 
 // convolveX appends dx += dy * weight. The weight is transposed to (…, Cout, Cin).
 func convolveX(p Params, dy, weight, dx *tensor.Tensor) {
-	p.Inputs, p.Outputs, p.Adds, p.Parts = uint32(weight.Dim(-2)), uint32(weight.Dim(-1)), addToY, 1
+	p.Inputs, p.Outputs, p.Adds, p.Parts = uint32(weight.Dim(-2)), uint32(weight.Dim(-1)), addToY, max(1, p.Parts)
 	dx.Graph().Dispatch(conv2dForward, &p, dy, weight, weight, weight, weight, dx)
 }
 
@@ -342,9 +354,10 @@ func biasGradient(bias, dy *tensor.Tensor) {
 
 // Work describes what a dispatch of a kernel computes, and counts the operations.
 func (p *Params) Work(kernel string) (shape string, operations float64) {
-	phases := 1 // in other kernels Parts counts parts of a sum
-	if kernel == conv2dForward.Name || kernel == conv2dSplit.Name || kernel == conv2dInt8.Name {
-		phases = int(p.Parts * p.Parts)
+	phases, terms := 1, p.pixels()*p.taps()
+	if !strings.HasSuffix(kernel, "weight") { // there Parts counts parts of a sum
+		phases, terms = 0, 0
+		p.eachPhase(func(q *Params) { phases, terms = phases+1, terms+q.pixels()*q.taps() })
 	}
 	channels, products := fmt.Sprintf("%d→%d", p.Inputs, p.Outputs), float64(p.Inputs)*float64(p.Outputs)
 	if strings.HasPrefix(kernel, "depthwise") {
@@ -354,5 +367,5 @@ func (p *Params) Work(kernel string) (shape string, operations float64) {
 	if phases > 1 {
 		shape += fmt.Sprintf(", %d phases", phases)
 	}
-	return shape, 2 * products * float64(p.pixels()*p.taps()*phases)
+	return shape, 2 * products * float64(terms)
 }

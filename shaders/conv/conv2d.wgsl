@@ -11,14 +11,13 @@ const SIZE: u32 = 64u;
 
 @compute @workgroup_size(SIZE)
 fn conv2d_forward(id: Invocation) {
-  let g = geometry();
+  let g = phase_geometry(id.group.z);
   let i = i32(number(id, SIZE));
   let inputs = i32(params.inputs);
   let outputs = i32(params.outputs);
   let n = i % outputs;
   let p = position(g, i / outputs);
   if (p.b >= g.batch) { return; }
-  let phase = phase_of(id.group.z);
   var sum = 0.0;
   if (params.has_bias == 1u) { sum = f32(bias[n]); }
   let row_taps = g.rows.taps;
@@ -28,11 +27,11 @@ fn conv2d_forward(id: Invocation) {
       let pixel = source(g, p, t, s);
       if (pixel < 0) { continue; }
       let from_x = pixel * inputs;
-      let from_w = weight_at(g, t, s, phase) * inputs * outputs + n;
+      let from_w = weight_at(g, t, s) * inputs * outputs + n;
       for (var k = 0; k < inputs; k++) { sum += f32(x[from_x + k]) * f32(w[from_w + k * outputs]); }
     }
   }
-  put(destination(g, p, phase), n, sum);
+  put(destination(g, p), n, sum);
 }
 
 @compute @workgroup_size(SIZE)
@@ -53,9 +52,9 @@ fn conv2d_backward_weight(id: Invocation) {
   var p = position(g, first);
   for (var i = first; i < last; i++) {
     let pixel = source(g, p, t, s);
-    if (pixel >= 0) { sum += f32(x[pixel * inputs + k]) * f32(dy[destination(g, p, vec2<i32>()) * outputs + n]); }
+    if (pixel >= 0) { sum += f32(x[pixel * inputs + k]) * f32(dy[destination(g, p) * outputs + n]); }
     p = next(g, p);
   }
-  let tap = part * g.rows.w_size * g.cols.w_size + weight_at(g, t, s, vec2<i32>());
+  let tap = part * g.rows.w_size * g.cols.w_size + weight_at(g, t, s);
   add_weights(tap * inputs + k, n, sum);
 }

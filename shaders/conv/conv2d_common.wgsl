@@ -17,8 +17,8 @@ struct Params {
   // ADD_SHORTCUT.
   adds: u32,
   // backward_weight: the number of parts of the sum, each with a result of its own. forward: the
-  // number of phases of either axis, one for each group.z. Each phase begins one weight and one
-  // pixel of y after the phase before.
+  // number of phases of either axis, one for each group.z. Each begins one pixel of y after the
+  // phase before, and takes every y_step-th weight.
   parts: u32,
   chunk: u32, // backward_weight: pixels (b, u, v) of a part; conv2d_split: outputs of the first result, see conv2d_variants.go
   activation: u32, // of activated
@@ -57,7 +57,7 @@ fn rows_at(g: Geometry, p: Position, t: i32) -> Rows {
 
 // weight_row is the row of dw for row j of tap row t.
 fn weight_row(g: Geometry, part: i32, t: i32, j: i32) -> i32 {
-  let tap = part * g.rows.w_size * g.cols.w_size + weight_at(g, t, 0, vec2<i32>());
+  let tap = part * g.rows.w_size * g.cols.w_size + weight_at(g, t, 0);
   return tap * i32(params.inputs) + j;
 }
 

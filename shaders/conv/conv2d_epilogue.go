@@ -72,8 +72,7 @@ func (p *Params) eachPhase(f func(q *Params)) {
 	for row := range int32(p.Parts) {
 		for col := range int32(p.Parts) {
 			q := *p
-			q.Rows.WStart, q.Rows.YStart = p.Rows.WStart+row, p.Rows.YStart+row
-			q.Cols.WStart, q.Cols.YStart = p.Cols.WStart+col, p.Cols.YStart+col
+			q.Rows, q.Cols = p.Rows.phase(row), p.Cols.phase(col)
 			f(&q)
 		}
 	}

@@ -33,6 +33,21 @@ struct Geometry {
 
 fn geometry() -> Geometry { return Geometry(i32(params.batch), params.rows, params.cols); }
 
+// phase_geometry is the geometry of a forward workgroup. There are params.parts phases of either axis.
+fn phase_geometry(z: u32) -> Geometry {
+  return Geometry(i32(params.batch), in_phase(params.rows, i32(z / params.parts)), in_phase(params.cols, i32(z % params.parts)));
+}
+
+fn in_phase(a: Axis, phase: i32) -> Axis {
+  var b = a;
+  let first = a.w_start + phase;
+  b.y_start += phase;
+  b.x_start += first / a.y_step;
+  b.w_start = first % a.y_step;
+  b.taps = (a.w_size - b.w_start + a.y_step - 1) / a.y_step;
+  return b;
+}
+
 // Position is (b, u, v). Positions beyond the last have a b past the batch.
 struct Position {
   b: i32,
@@ -62,20 +77,17 @@ fn source(g: Geometry, p: Position, t: i32, s: i32) -> i32 {
   return select(-1, (p.b * g.rows.x_size + r) * g.cols.x_size + c, inside);
 }
 
-// phase_of is the phase of a forward workgroup on either axis. It is (0, 0) if there is one phase.
-fn phase_of(z: u32) -> vec2<i32> { return vec2<i32>(vec2<u32>(z / params.parts, z % params.parts)); }
-
 // destination is the pixel of y that a position writes.
-fn destination(g: Geometry, p: Position, phase: vec2<i32>) -> i32 {
-  let r = p.u * g.rows.y_step + g.rows.y_start + phase.x;
-  let c = p.v * g.cols.y_step + g.cols.y_start + phase.y;
+fn destination(g: Geometry, p: Position) -> i32 {
+  let r = p.u * g.rows.y_step + g.rows.y_start;
+  let c = p.v * g.cols.y_step + g.cols.y_start;
   return (p.b * g.rows.y_size + r) * g.cols.y_size + c;
 }
 
 // weight_at is where tap (t, s) lies among the (kh, kw) of the weights.
-fn weight_at(g: Geometry, t: i32, s: i32, phase: vec2<i32>) -> i32 {
-  let r = g.rows.w_start + phase.x + t * g.rows.w_tap;
-  return r * g.cols.w_size + g.cols.w_start + phase.y + s * g.cols.w_tap;
+fn weight_at(g: Geometry, t: i32, s: i32) -> i32 {
+  let r = g.rows.w_start + t * g.rows.w_tap;
+  return r * g.cols.w_size + g.cols.w_start + s * g.cols.w_tap;
 }
 
 // Term is four terms of the contraction: tap (t, s) and the k-th four inputs.

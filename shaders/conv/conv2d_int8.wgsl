@@ -10,9 +10,8 @@ fn product(v: u32, w0: vec4<i32>, w1: vec4<i32>, w2: vec4<i32>, w3: vec4<i32>) -
 
 @compute @workgroup_size(SIZE)
 fn conv2d_int8(id: Invocation) {
-  let g = geometry();
+  let g = phase_geometry(id.group.z);
   let block = i32(number(id, SIZE));
-  let phase = phase_of(id.group.z);
   let quads = i32(params.outputs) / 4;
   let words = i32(params.inputs) / 4;
   let quad = block % quads;
@@ -46,7 +45,7 @@ fn conv2d_int8(id: Invocation) {
     let x5 = source(g, p5, t, s) * words;
     let x6 = source(g, p6, t, s) * words;
     let x7 = source(g, p7, t, s) * words;
-    var from_w = weight_at(g, t, s, phase) * words * quads + quad;
+    var from_w = weight_at(g, t, s) * words * quads + quad;
     for (var k = 0; k < words; k++) {
       let word = w[from_w];
       let w0 = weights(word, 0u);
@@ -73,7 +72,7 @@ fn conv2d_int8(id: Invocation) {
   var p = p0;
   let last = min(first + 8, positions(g));
   for (var i = first; i < last; i++) {
-    store(destination(g, p, phase), quad, f, sums[i - first] - all);
+    store(destination(g, p), quad, f, sums[i - first] - all);
     p = next(g, p);
   }
 }

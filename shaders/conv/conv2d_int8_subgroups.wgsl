@@ -29,8 +29,7 @@ fn add(sums: ptr<function, array<vec4<i32>, 16>>, a: i32, b: i32, weight: vec4<i
 
 @compute @workgroup_size(LANES)
 fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-  let g = geometry();
-  let phase = phase_of(group.z);
+  let g = phase_geometry(group.z);
   let quads = i32(params.outputs) / 4;
   let words = i32(params.inputs) / 4;
   let quad = i32(group.y * LANES + lane);
@@ -46,7 +45,7 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   for (var tap = 0; tap < g.rows.taps * g.cols.taps; tap++) {
     let xa = source(g, pa, t, s) * words;
     let xb = source(g, pb, t, s) * words;
-    var from_w = weight_at(g, t, s, phase) * words * quads + q;
+    var from_w = weight_at(g, t, s) * words * quads + q;
     for (var k = 0; k < words; k++) {
       let word = w[from_w];
       let va = load(xa, k);
@@ -71,7 +70,7 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   var p = position(g, first);
   let last = min(first + 16, positions(g));
   for (var i = first; i < last; i++) {
-    store(destination(g, p, phase), quad, f, results[i - first] - all);
+    store(destination(g, p), quad, f, results[i - first] - all);
     p = next(g, p);
   }
 }

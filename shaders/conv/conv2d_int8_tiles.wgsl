@@ -42,8 +42,8 @@ fn load_pixels(g: Geometry, p0: Position, p1: Position, p2: Position, p3: Positi
 }
 
 // weight_of is the row of the weights, (taps, words), that belongs to a term.
-fn weight_of(g: Geometry, a: Term, phase: vec2<i32>) -> i32 {
-  return weight_at(g, a.t, a.s, phase) * i32(params.inputs / 4u) + a.k;
+fn weight_of(g: Geometry, a: Term) -> i32 {
+  return weight_at(g, a.t, a.s) * i32(params.inputs / 4u) + a.k;
 }
 
 fn dots(x: u32, words: vec4<u32>) -> vec4<i32> {
@@ -52,9 +52,8 @@ fn dots(x: u32, words: vec4<u32>) -> vec4<i32> {
 
 @compute @workgroup_size(SIZE)
 fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  let g = geometry();
+  let g = phase_geometry(group.z);
   let quads = i32(params.outputs) / 4;
-  let phase = phase_of(group.z);
   let length = g.rows.taps * g.cols.taps * i32(params.inputs) / 4;
   let first_row = i32(group.x * ROWS * 4u);
   let first_quad = i32(group.y * COLUMNS);
@@ -81,7 +80,7 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   var w_at = i32(w_own / COLUMNS);
   var w_term = term(g, w_at);
   var w_next = vec4<u32>();
-  if (loads_w) { w_next = w[select(0, weight_of(g, w_term, phase) * quads, w_at < length) + w_quad]; }
+  if (loads_w) { w_next = w[select(0, weight_of(g, w_term) * quads, w_at < length) + w_quad]; }
   var s0 = vec4<i32>();
   var s1 = vec4<i32>();
   var s2 = vec4<i32>();
@@ -99,7 +98,7 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     if (loads_w) {
       w_at += i32(STEP);
       w_term = term_after(g, w_term, i32(STEP));
-      w_next = w[select(0, weight_of(g, w_term, phase) * quads, w_at < length) + w_quad];
+      w_next = w[select(0, weight_of(g, w_term) * quads, w_at < length) + w_quad];
     }
     for (var k = 0u; k < DEPTH; k++) {
       let d = slice * DEPTH + k;
@@ -118,13 +117,13 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   let last = min(row + 4, positions(g));
   if (SLICES > 1u) {
     let sum = sum_slices(local, 3u, s3, sum_slices(local, 2u, s2, sum_slices(local, 1u, s1, sum_slices(local, 0u, s0, vec4<i32>()))));
-    if (row + i32(slice) < last) { store(destination(g, position(g, row + i32(slice)), phase), quad, f, sum); }
+    if (row + i32(slice) < last) { store(destination(g, position(g, row + i32(slice))), quad, f, sum); }
     return;
   }
   var sums = array<vec4<i32>, 4>(s0, s1, s2, s3);
   var p = position(g, row);
   for (var i = row; i < last; i++) {
-    store(destination(g, p, phase), quad, f, sums[i - row]);
+    store(destination(g, p), quad, f, sums[i - row]);
     p = next(g, p);
   }
 }

@@ -19,9 +19,8 @@ fn outer(outputs: vec4<f32>, pixels: vec4<f32>) -> mat4x4<f32> {
 
 @compute @workgroup_size(SIZE)
 fn conv2d_forward(id: Invocation) {
-  let g = geometry();
+  let g = phase_geometry(id.group.z);
   let block = i32(number(id, SIZE));
-  let phase = phase_of(id.group.z);
   let inputs = i32(params.inputs);
   let quads = i32(params.outputs) / 4;
   let pairs = (quads + 1) / 2;
@@ -51,7 +50,7 @@ fn conv2d_forward(id: Invocation) {
     let s = tap % g.cols.taps;
     let x0 = vec4<i32>(source(g, p0, t, s), source(g, p1, t, s), source(g, p2, t, s), source(g, p3, t, s)) * inputs;
     let x4 = vec4<i32>(source(g, p4, t, s), source(g, p5, t, s), source(g, p6, t, s), source(g, p7, t, s)) * inputs;
-    var from_w = weight_at(g, t, s, phase) * inputs * quads;
+    var from_w = weight_at(g, t, s) * inputs * quads;
     for (var k = 0; k < inputs; k++) {
       let wa = vec4<f32>(w[from_w + qa]);
       let wb = vec4<f32>(w[from_w + qb]);
@@ -69,7 +68,7 @@ fn conv2d_forward(id: Invocation) {
   var p = p0;
   let last = min(first + 8, positions(g));
   for (var i = first; i < last; i++) {
-    let pixel = destination(g, p, phase);
+    let pixel = destination(g, p);
     let n = i - first;
     put(pixel, qa, a[n / 4][n % 4]);
     if (qb != qa) { put(pixel, qb, b[n / 4][n % 4]); } // only once: put may add to y
@@ -110,7 +109,7 @@ fn conv2d_backward_weight(id: Invocation) {
   var p = position(g, first);
   for (var i = first; i < last; i++) {
     let rows = rows_at(g, p, t);
-    let from_y = destination(g, p, vec2<i32>()) * quads;
+    let from_y = destination(g, p) * quads;
     let ya = vec4<f32>(dy[from_y + qa]);
     let yb = vec4<f32>(dy[from_y + qb]);
     let v0 = load_rows(rows, j);

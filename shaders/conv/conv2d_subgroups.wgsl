@@ -20,8 +20,7 @@ fn terms(i: i32, ok: bool) -> Terms { return select(Terms(), Terms(x[i]), ok); }
 
 @compute @workgroup_size(LANES)
 fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-  let g = geometry();
-  let phase = phase_of(group.z);
+  let g = phase_geometry(group.z);
   let inputs = i32(params.inputs);
   let quads = i32(params.outputs) / 4;
   let quad = i32(group.y * LANES + lane);
@@ -54,7 +53,7 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
     let b = source(g, pb, t, s);
     let xa = max(a, 0) * inputs;
     let xb = max(b, 0) * inputs;
-    var from_w = weight_at(g, t, s, phase) * inputs * quads + q;
+    var from_w = weight_at(g, t, s) * inputs * quads + q;
     for (var k = 0; k < inputs; k += STEP) {
       let weights = load_weights(from_w, quads);
       let va = terms((xa + k) / STEP, a >= 0);
@@ -82,7 +81,7 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   var p = position(g, first);
   let last = min(first + 16, positions(g));
   for (var i = first; i < last; i++) {
-    if (quad < quads) { put(destination(g, p, phase), quad, sums[i - first]); }
+    if (quad < quads) { put(destination(g, p), quad, sums[i - first]); }
     p = next(g, p);
   }
 }
@@ -127,7 +126,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
     let inside = i + own < last;
     let r = rows_at(g, p, t);
     let rows = vec3<i32>(r.base, r.low, select(r.low, r.high, inside));
-    let from_y = select(0, destination(g, p, vec2<i32>()) * quads, inside);
+    let from_y = select(0, destination(g, p) * quads, inside);
     let v0 = load_rows(subgroupBroadcast(rows, 0u), j);
     let v1 = load_rows(subgroupBroadcast(rows, 1u), j);
     let v2 = load_rows(subgroupBroadcast(rows, 2u), j);

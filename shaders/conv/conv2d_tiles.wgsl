@@ -68,8 +68,8 @@ fn load_x(g: Geometry, p: Position, a: Term, ok: bool) -> real4 {
 }
 
 // row_of is the row of the weights, (taps, inputs), that belongs to channel c of a term.
-fn row_of(g: Geometry, a: Term, c: i32, phase: vec2<i32>) -> i32 {
-  return weight_at(g, a.t, a.s, phase) * i32(params.inputs) + a.k * 4 + c;
+fn row_of(g: Geometry, a: Term, c: i32) -> i32 {
+  return weight_at(g, a.t, a.s) * i32(params.inputs) + a.k * 4 + c;
 }
 
 // column_at is the index of the four outputs from n on, in a row of the weights or in a pixel. If
@@ -99,8 +99,7 @@ fn store(pixel: i32, column: i32, sum: vec4<f32>) {
 
 @compute @workgroup_size(SIZE)
 fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  let g = geometry();
-  let phase = phase_of(group.z);
+  let g = phase_geometry(group.z);
   let length = g.rows.taps * g.cols.taps * i32(params.inputs);
   let first_row = i32(group.x * ROWS * 4u);
   let first_column = i32(group.y * COLUMNS * 4u);
@@ -127,7 +126,7 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   let w_channel = w_at % 4;
   var w_term = term(g, w_at / 4);
   var w_next = real4();
-  if (loads_w) { w_next = w[column_at(row_of(g, w_term, w_channel, phase), w_at < length, w_column)]; }
+  if (loads_w) { w_next = w[column_at(row_of(g, w_term, w_channel), w_at < length, w_column)]; }
   var s0 = vec4<f32>();
   var s1 = vec4<f32>();
   var s2 = vec4<f32>();
@@ -145,7 +144,7 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
     if (loads_w) {
       w_at += i32(STEP);
       w_term = term_after(g, w_term, i32(STEP) / 4);
-      w_next = w[column_at(row_of(g, w_term, w_channel, phase), w_at < length, w_column)];
+      w_next = w[column_at(row_of(g, w_term, w_channel), w_at < length, w_column)];
     }
     var t0 = real4();
     var t1 = real4();
@@ -182,13 +181,13 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   let last = min(row + 4, positions(g));
   if (SLICES > 1u) {
     let sum = sum_tile_slices(local, s0, s1, s2, s3);
-    if (row + i32(slice) < last) { store(destination(g, position(g, row + i32(slice)), phase), column, sum); }
+    if (row + i32(slice) < last) { store(destination(g, position(g, row + i32(slice))), column, sum); }
     return;
   }
   var sums = array<vec4<f32>, 4>(s0, s1, s2, s3);
   var p = position(g, row);
   for (var i = row; i < last; i++) {
-    store(destination(g, p, phase), column, sums[i - row]);
+    store(destination(g, p), column, sums[i - row]);
     p = next(g, p);
   }
 }
@@ -220,7 +219,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
   let dy_pixel = first + i32(dy_own / COLUMNS);
   var dy_position = position(g, dy_pixel);
   var dy_next = real4();
-  if (loads_dy) { dy_next = dy[column_at(destination(g, dy_position, vec2<i32>()), dy_pixel < last, dy_column)]; }
+  if (loads_dy) { dy_next = dy[column_at(destination(g, dy_position), dy_pixel < last, dy_column)]; }
   var s0 = vec4<f32>();
   var s1 = vec4<f32>();
   var s2 = vec4<f32>();
@@ -237,7 +236,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
     }
     if (loads_dy) {
       dy_position = position_after(g, dy_position, i32(STEP));
-      dy_next = dy[column_at(destination(g, dy_position, vec2<i32>()), dy_pixel + further < last, dy_column)];
+      dy_next = dy[column_at(destination(g, dy_position), dy_pixel + further < last, dy_column)];
     }
     for (var d = 0u; d < DEPTH; d++) {
       let pixel = slice * DEPTH + d;
@@ -255,12 +254,12 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
   if (SLICES > 1u) {
     let i = row + i32(slice);
     let sum = sum_tile_slices(local, s0, s1, s2, s3);
-    if ((i < end) & (column < i32(params.outputs))) { add_weights(part + row_of(g, term(g, i / 4), i % 4, vec2<i32>()), column / 4, sum); }
+    if ((i < end) & (column < i32(params.outputs))) { add_weights(part + row_of(g, term(g, i / 4), i % 4), column / 4, sum); }
     return;
   }
   var sums = array<vec4<f32>, 4>(s0, s1, s2, s3);
   if (column >= i32(params.outputs)) { return; }
   for (var i = row; i < end; i++) {
-    add_weights(part + row_of(g, term(g, i / 4), i % 4, vec2<i32>()), column / 4, sums[i - row]);
+    add_weights(part + row_of(g, term(g, i / 4), i % 4), column / 4, sums[i - row]);
   }
 }

@@ -62,9 +62,11 @@ func conv2dPositions(p *Params) uint32 { return uint32(p.pixels()) }
 func depthwiseGather(name string) *tensor.Kernel {
 	tiles := depthwiseTiles(fitsDepthwiseTiles, func(p *Params) [3]int {
 		tiles := kernels.Ceil(int(p.Rows.Count), depthwiseRows) * kernels.Ceil(int(p.Cols.Count), depthwiseColumns)
-		return [3]int{kernels.Ceil(int(p.Inputs), 4*depthwiseQuads), tiles, int(p.Batch)}
+		return [3]int{kernels.Ceil(int(p.Inputs), 4*depthwiseQuads), tiles, int(p.Batch * p.Parts * p.Parts)}
 	})
 	plain := depthwisePlain(func(p *Params) int { return p.pixels() * int(p.Inputs) })
+	groups := plain.Groups
+	plain.Groups = func(params any) [3]int { return params.(*Params).phased(groups(params)) }
 	tiles.Entry, plain.Entry = "depthwise_forward", "depthwise_forward"
 	return kernels.InRows(conv2dPositions, depthwiseForwardBody, depthwiseForwardFast, &tensor.Kernel{
 		Name: name, Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, Variants: []tensor.Variant{tiles, plain}, Adds: addsToAll,
@@ -85,24 +87,30 @@ func fitsDepthwiseTiles(_ gpu.Info, params any) bool {
 	sees := func(a conv2dAxis, positions int32) int {
 		return int((positions-1)*a.XStep + max(a.XTap, -a.XTap)*(a.Taps-1) + 1)
 	}
-	return p.inQuads() && sees(p.Rows, depthwiseRows)*sees(p.Cols, depthwiseColumns)*depthwiseQuads <= depthwiseSeen
+	fits := p.inQuads()
+	p.eachPhase(func(p *Params) {
+		fits = fits && sees(p.Rows, depthwiseRows)*sees(p.Cols, depthwiseColumns)*depthwiseQuads <= depthwiseSeen
+	})
+	return fits
 }
 
 func depthwiseForwardBody(p *Params, a []gpu.Array, from, to int) {
 	n := int(p.Inputs)
-	for position := from; position < to; position++ {
-		y := a[3].F[p.destination(position)*n:][:n]
-		if p.Adds != addToY {
-			clear(y)
+	p.eachPhase(func(p *Params) {
+		for position := from; position < to; position++ {
+			y := a[3].F[p.destination(position)*n:][:n]
+			if p.Adds != addToY {
+				clear(y)
+			}
+			if p.HasBias == 1 {
+				vector.Add(y, a[2].F)
+			}
+			p.eachTap(position, func(x, w int) { vector.AddProducts(y, a[0].F[x*n:][:n], a[1].F[w*n:][:n]) })
+			for i, v := range y {
+				y[i] = pointwise.Activated(p.Activation, v)
+			}
 		}
-		if p.HasBias == 1 {
-			vector.Add(y, a[2].F)
-		}
-		p.eachTap(position, func(x, w int) { vector.AddProducts(y, a[0].F[x*n:][:n], a[1].F[w*n:][:n]) })
-		for i, v := range y {
-			y[i] = pointwise.Activated(p.Activation, v)
-		}
-	}
+	})
 }
 
 // depthwiseWeightBody computes the sums of parts [from, to) of the positions, for all taps.
@@ -154,7 +162,7 @@ func DepthwiseGeometry(op *tensor.Op) Params {
 		Batch: uint32(x.Dim(0)), Inputs: channels, Outputs: channels,
 		Rows: forwardAxis(x.Dim(1), y.Dim(1), weight.Dim(0), win.StrideY, win.Top),
 		Cols: forwardAxis(x.Dim(2), y.Dim(2), weight.Dim(1), win.StrideX, win.Left),
-	}.withPhases(0, op.Inputs[2])
+	}.withPhases(1, op.Inputs[2])
 }
 
 // DepthwiseConv2D is the cross-correlation of each channel of x (B, H, W, C) with its own kernel of

@@ -12,7 +12,7 @@ const SIZE: u32 = 64u;
 
 @compute @workgroup_size(SIZE)
 fn depthwise_forward(id: Invocation) {
-  let g = geometry();
+  let g = phase_geometry(id.group.z);
   let i = i32(number(id, SIZE));
   let channels = i32(params.inputs / WIDTH);
   let n = i % channels;
@@ -25,10 +25,10 @@ fn depthwise_forward(id: Invocation) {
   for (var t = 0; t < row_taps; t++) {
     for (var s = 0; s < col_taps; s++) {
       let pixel = source(g, p, t, s);
-      if (pixel >= 0) { sum += floats(x[pixel * channels + n]) * floats(w[weight_at(g, t, s, vec2<i32>()) * channels + n]); }
+      if (pixel >= 0) { sum += floats(x[pixel * channels + n]) * floats(w[weight_at(g, t, s) * channels + n]); }
     }
   }
-  let to = destination(g, p, vec2<i32>()) * channels + n;
+  let to = destination(g, p) * channels + n;
   if (params.adds == ADD_TO_Y && !FRESH) { sum += floats(result[to]); }
   result[to] = stored(activated(sum));
 }
@@ -49,7 +49,7 @@ fn depthwise_backward_weight(id: Invocation) {
   var p = position(g, first);
   for (var i = first; i < last; i++) {
     let pixel = source(g, p, t, s);
-    if (pixel >= 0) { sum += floats(x[pixel * channels + n]) * floats(dy[destination(g, p, vec2<i32>()) * channels + n]); }
+    if (pixel >= 0) { sum += floats(x[pixel * channels + n]) * floats(dy[destination(g, p) * channels + n]); }
     p = next(g, p);
   }
   let to = ((part * g.rows.taps + t) * g.cols.taps + s) * channels + n;

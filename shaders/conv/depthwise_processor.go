@@ -24,18 +24,20 @@ func depthwiseForwardFast(p *Params, a []gpu.Array32, from, to int) {
 	case pointwise.Activation(pointwise.ReLU6Kind):
 		w.Least, w.Most, act = 0, 6, 0
 	}
-	p.eachRun(from, to, func(r *depthwiseRun) {
-		w.Y, w.Positions, w.Taps, w.X0, w.Weight0 = a[3].F[r.y*n:], r.count, r.taps, r.x*n, r.weight*n
-		switch {
-		case p.Adds == addToY: // a gradient, which has no bias
-			w.Start, w.StartStep = w.Y, w.YStep
-		case p.HasBias == 1:
-			w.Start = a[2].F
-		}
-		w.Sum()
-		if act != 0 {
-			pointwise.ActivateAll(act, w.Y[:r.count*n])
-		}
+	p.eachPhase(func(p *Params) {
+		p.eachRun(from, to, func(r *depthwiseRun) {
+			w.Y, w.Positions, w.Taps, w.X0, w.Weight0 = a[3].F[r.y*n:], r.count, r.taps, r.x*n, r.weight*n
+			switch {
+			case p.Adds == addToY: // a gradient, which has no bias
+				w.Start, w.StartStep = w.Y, w.YStep
+			case p.HasBias == 1:
+				w.Start = a[2].F
+			}
+			w.Sum()
+			if act != 0 {
+				pointwise.ActivateAll(act, w.Y[:r.count*n])
+			}
+		})
 	})
 }
 

@@ -24,7 +24,7 @@ fn before(a: Axis) -> i32 { return max(0, (1 - a.taps) * a.x_tap); }
 
 @compute @workgroup_size(SIZE)
 fn depthwise_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  let g = geometry();
+  let g = phase_geometry(group.z / params.batch);
   let r = g.rows;
   let c = g.cols;
   let quads = i32(params.inputs / WIDTH);
@@ -32,7 +32,7 @@ fn depthwise_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let tiles = (c.count + COLUMNS - 1) / COLUMNS;
   let u = i32(group.y) / tiles * ROWS;
   let v = i32(group.y) % tiles * COLUMNS;
-  let b = i32(group.z);
+  let b = i32(group.z % params.batch);
   let top = u * r.x_step + r.x_start - before(r);
   let left = v * c.x_step + c.x_start - before(c);
   let height = (ROWS - 1) * r.x_step + reach(r) + 1;
@@ -52,7 +52,6 @@ fn depthwise_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let row = i32(local) / QUADS / COLUMNS;
   let n = first_quad + quad;
   if ((u + row >= r.count) | (v + col >= c.count) | (n >= quads)) { return; }
-  let none = vec2<i32>();
   var sum = vec4<f32>();
   if (params.has_bias == 1u) { sum = vec4<f32>(bias[n]); }
   let row_taps = r.taps;
@@ -60,10 +59,10 @@ fn depthwise_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   for (var t = 0; t < row_taps; t++) {
     let line = (row * r.x_step + t * r.x_tap + before(r)) * width + col * c.x_step + before(c);
     for (var s = 0; s < col_taps; s++) {
-      sum += vec4<f32>(seen[(line + s * c.x_tap) * QUADS + quad]) * vec4<f32>(w[weight_at(g, t, s, none) * quads + n]);
+      sum += vec4<f32>(seen[(line + s * c.x_tap) * QUADS + quad]) * vec4<f32>(w[weight_at(g, t, s) * quads + n]);
     }
   }
-  let to = destination(g, Position(b, u + row, v + col), none) * quads + n;
+  let to = destination(g, Position(b, u + row, v + col)) * quads + n;
   if (params.adds == ADD_TO_Y && !FRESH) { sum += vec4<f32>(result[to]); }
   result[to] = real4(activated(sum));
 }
@@ -82,7 +81,7 @@ fn depthwise_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(l
   for (var turn = 0; turn < turns; turn++) {
     let p = position(g, first + i32(local) + turn * i32(SIZE));
     let pixel = source(g, p, t, s);
-    if (pixel >= 0) { sum += vec4<f32>(x[pixel * quads + n]) * vec4<f32>(dy[destination(g, p, vec2<i32>()) * quads + n]); }
+    if (pixel >= 0) { sum += vec4<f32>(x[pixel * quads + n]) * vec4<f32>(dy[destination(g, p) * quads + n]); }
   }
   sums[local] = sum;
   for (var half = SIZE / 2u; half > 0u; half /= 2u) {
