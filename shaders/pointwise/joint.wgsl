@@ -83,5 +83,6 @@ fn add_sums(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_inde
   workgroupBarrier();
   if (local >= width || !inside) { return; }
   for (var slice = 1u; slice < by; slice++) { sum += slices[slice * width + local]; }
-  y[(p.to_element + i / columns * p.gap) / WIDTH + i] += sum;
+  let to = (p.to_element + i / columns * p.gap) / WIDTH + i;
+  y[to] = select(y[to], floats(), FRESH) + sum;
 }

@@ -52,7 +52,11 @@ func moveParts[F gpu.Float](p *tensor.Moves, a []gpu.ArrayOf[F], split gpu.Split
 		}
 		split(int(lines), func(from, to int) {
 			for line := from; line < to; line++ {
-				copy(y[line*step:][:columns], x[line*stride:])
+				if to := y[line*step:][:columns]; stride > 0 {
+					copy(to, x[line*stride:])
+				} else {
+					clear(to)
+				}
 			}
 		})
 	}

@@ -1,7 +1,7 @@
 // Elements of one block of parameters, moved to y by a table of parts (move.go). A part either has
 // lines of x to copy,
 //
-//   y[to + line step + column] = x[from + line stride + column]
+//   y[to + line step + column] = x[from + line stride + column], or 0 if the stride is 0
 //
 // or matrices (lines, columns) side by side, which it transposes. All numbers of a part are
 // multiples of four, except those of lines to copy and of matrices. A workgroup belongs to one
@@ -48,7 +48,8 @@ fn move_elements(id: Invocation) {
   let column = i % columns;
   if (p.matrices == 0u) {
     let line = i / columns;
-    if (line < p.lines) { y[(p.to_element + line * p.step) / 4u + column] = x[(p.from_element + line * p.stride) / 4u + column]; }
+    let from_quad = select(0u, (p.from_element + line * p.stride) / 4u + column, p.stride > 0u);
+    if (line < p.lines) { y[(p.to_element + line * p.step) / 4u + column] = select(real4(), x[from_quad], p.stride > 0u); }
     return;
   }
   let lines = p.lines / 4u;

@@ -20,7 +20,7 @@ const Sources = 7
 // The sum is over Rows rows, for each of Lines lines of Columns columns. In a dispatch that moves
 // elements, First is the part's first workgroup. It is, for Rows = 0,
 //
-//	y[To + line Step + column] = x[From + line Stride + column]
+//	y[To + line Step + column] = x[From + line Stride + column], or 0 if Stride is 0
 //
 // and for others Rows matrices side by side, of Lines lines and Columns columns, are transposed.
 type Part struct {
@@ -61,8 +61,8 @@ func (n *node) part() Part {
 	return n.kernel.Joint.Parts(n.params)[0]
 }
 
-// direct lets nodes that add rows of sums to members of blocks add up the sums themselves. The nodes
-// that made these sums go.
+// direct lets nodes that add rows of sums add up the sums themselves. The nodes that made these sums
+// go.
 func (g *Graph) direct(nodes []node) []node {
 	if len(g.again) > 0 { // memory counts more
 		return nodes
@@ -88,7 +88,7 @@ func readsDirectly(nodes []node, i int, users []int) bool {
 	source, sums := nodes[i].arguments[0], nodes[i].arguments[1]
 	return !sums.kept && sums.variable == nil && sums.whole == nil && len(users) > 1 && users[0] == i && !slices.ContainsFunc(users[1:], func(k int) bool {
 		changed := slices.ContainsFunc(nodes[i+1:k], func(between node) bool { return between.writes(source) })
-		return changed || !nodes[k].joins() || nodes[k].arguments[0] != sums || nodes[k].part().Rows != 1
+		return changed || !nodes[k].joins() && !nodes[k].joinsAlone() || nodes[k].arguments[0] != sums || nodes[k].part().Rows != 1
 	})
 }
 
@@ -110,6 +110,9 @@ func gathered(nodes []node) []node {
 	for _, n := range nodes {
 		release(func(list []node) bool { return slices.ContainsFunc(list, n.disturbs) })
 		if !n.joins() {
+			if n.sum != nil {
+				n = joint([]node{n})
+			}
 			out = append(out, n)
 			continue
 		}
@@ -133,6 +136,11 @@ func (n *node) joins() bool {
 		n.arguments[1].whole != nil && len(n.arguments[1].whole.members) == 0 && n.arguments[0].whole != n.arguments[1].whole
 }
 
+// joinsAlone says that the node does not add to a member of a block, but has such a kernel.
+func (n *node) joinsAlone() bool {
+	return n.kernel != nil && n.kernel.Joint != nil && n.kernel.Joint.Groups == nil && n.arguments[1].whole == nil && n.arguments[1].variable == nil
+}
+
 // joinable says whether one dispatch can compute both nodes.
 func (n *node) joinable(other *node) bool {
 	p, q := n.part(), other.part()
@@ -154,13 +162,13 @@ func (n *node) disturbs(waits node) bool {
 
 // joint is the node that computes all nodes of a list.
 func joint(list []node) node {
-	parts, block := &Parts{}, list[0].arguments[1].whole
+	parts, block := &Parts{}, list[0].arguments[1].root()
 	arguments := slices.Repeat([]*storage{list[0].arguments[0]}, Sources)
 	for i, n := range list {
 		parts[i], arguments[i] = n.part(), n.arguments[0]
 		parts[i].To += uint32(n.arguments[1].first)
 	}
-	return node{kernel: list[0].kernel.Joint.Kernel, params: parts, arguments: append(arguments, block)}
+	return node{kernel: list[0].kernel.Joint.Kernel, params: parts, arguments: append(arguments, block), fresh: list[0].fresh}
 }
 
 // moving is a joint dispatch that moves elements, while nodes join it.
@@ -198,7 +206,7 @@ func (g *Graph) spread(nodes []node) []node {
 		if !n.moves(writers) {
 			continue
 		}
-		block, y := n.arguments[0].whole, n.arguments[len(n.arguments)-1]
+		block, y := n.arguments[len(n.arguments)-2].whole, n.arguments[len(n.arguments)-1]
 		k := slices.IndexFunc(open, func(m *moving) bool { return m.block == block && m.kernel == n.kernel.Joint.Kernel })
 		if k < 0 {
 			k = len(open)
@@ -221,9 +229,14 @@ func (n *node) moves(writers map[*storage]int) bool {
 		return false
 	}
 	last := len(n.arguments) - 1
-	y, block := n.arguments[last], n.arguments[0].whole
-	return block != nil && !slices.ContainsFunc(n.arguments[:last], func(x *storage) bool { return x.whole != block || x.kind != y.kind }) &&
+	y, block := n.arguments[last], n.arguments[last-1].whole
+	return block != nil && !slices.ContainsFunc(n.arguments[:last], func(x *storage) bool { return x.whole != block && !x.zero() || x.kind != y.kind }) &&
 		writers[y] == 1 && !y.kept && y.variable == nil && y.whole == nil
+}
+
+// zero says that the storage is a constant of zeros.
+func (s *storage) zero() bool {
+	return s.constant != nil && !slices.ContainsFunc(s.constant, func(b byte) bool { return b != 0 })
 }
 
 // add adds a node, and returns its result as a member of the dispatch's.
@@ -234,6 +247,9 @@ func (m *moving) add(n *node) *storage {
 	m.result.elements += (y.elements + blockAlignment - 1) / blockAlignment * blockAlignment
 	for i, p := range n.kernel.Joint.Parts(n.params) {
 		p.From, p.To, p.First = p.From+uint32(n.arguments[i].first), p.To+uint32(y.first), uint32(m.groups)
+		if n.arguments[i].zero() {
+			p.Stride = 0
+		}
 		m.groups += n.kernel.Joint.Groups(&p)
 		m.parts = append(m.parts, p)
 	}
