@@ -61,7 +61,7 @@ var (
 	conv2dForward = &tensor.Kernel{
 		Name: "conv2d_forward", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite},
 		Body: tensor.Body(conv2dForwardBody), Fast: tensor.Fast(conv2dForwardFast),
-		Variants: conv2dVariants("conv2d_forward", conv2dWhole, conv2dForwardGroups), Adds: addsToAll,
+		Variants: conv2dVariants("conv2d_forward", conv2dWhole, conv2dForwardGroups), Adds: addsToAll, Sloped: withSlope,
 	}
 
 	// conv2dSplit takes x, weight, bias, residual, shortcut, as conv2dForward does, and the two

@@ -14,7 +14,7 @@ struct Params {
   // 1: bias (C) is added. SCALE_AND_SHIFT: bias[0] scales the sum, bias[1] of (2, C) shifts it.
   has_bias: u32,
   // What is added to the sum: 0 or one of ADD_TO_Y, ADD_RESIDUAL and ADD_RESIDUAL_FIRST, and
-  // ADD_SHORTCUT.
+  // ADD_SHORTCUT. TIMES_SLOPE: the sum of these is multiplied by the slope at the shortcut.
   adds: u32,
   // backward_weight: the number of parts of the sum, each with a result of its own. forward: the
   // number of phases of either axis, one for each group.z. Each begins one pixel of y after the
@@ -72,7 +72,7 @@ fn put(pixel: i32, n: i32, sum: floats) {
   let outputs = i32(params.outputs / WIDTH);
   let i = pixel * outputs + n;
   var v = sum;
-  var adds = params.adds & ~ADD_SHORTCUT;
+  var adds = params.adds & ~(ADD_SHORTCUT | TIMES_SLOPE);
   var at = i;
   if (params.table > 0u) {
     let width = select(outputs, i32(params.table_outputs / WIDTH), params.table_outputs > 0u);
@@ -84,7 +84,7 @@ fn put(pixel: i32, n: i32, sum: floats) {
   if (adds == ADD_TO_Y && !FRESH) { v += floats(y[i]); }
   if (adds == ADD_RESIDUAL) { v += floats(residual[at]); }
   keep(i, stored(v));
-  v = activated(v);
+  if ((params.adds & TIMES_SLOPE) != 0u) { v *= slope(floats(shortcut[i])); } else { v = activated(v); }
   if ((params.adds & ADD_SHORTCUT) != 0u) { v += floats(shortcut[i]); }
   write(pixel, n, outputs, stored(v));
 }

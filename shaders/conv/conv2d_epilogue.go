@@ -19,14 +19,28 @@ const (
 	AddResidual      uint32 = 2 // after scale and shift
 	AddResidualFirst uint32 = 3 // before them
 	AddShortcut      uint32 = 4 // after the activation
+	timesSlope       uint32 = 8 // multiplies by the slope of the activation at the shortcut: for a gradient, instead of both
 )
 
 // epilogueHeader has what a kernel says about them.
 func epilogueHeader(p *Params) string {
 	return pointwise.ActivatedWGSL(p.Activation) + tensor.Constants(map[string]int{
 		"SCALE_AND_SHIFT": int(ScaleAndShift), "ADD_TO_Y": int(addToY), "ADD_RESIDUAL": int(AddResidual),
-		"ADD_RESIDUAL_FIRST": int(AddResidualFirst), "ADD_SHORTCUT": int(AddShortcut),
+		"ADD_RESIDUAL_FIRST": int(AddResidualFirst), "ADD_SHORTCUT": int(AddShortcut), "TIMES_SLOPE": int(timesSlope),
 	})
+}
+
+// withSlope is tensor.Kernel.Sloped of conv2dForward.
+func withSlope(params any, zero bool, of *tensor.Kind) any {
+	p := *params.(*Params)
+	if !addsToAll(&p) {
+		return nil
+	}
+	p.Adds, p.Activation = timesSlope, pointwise.Activation(of)
+	if !zero {
+		p.Adds |= AddResidual
+	}
+	return &p
 }
 
 // Indices of the arguments of conv2dForward and conv2dSplit.
@@ -105,7 +119,7 @@ func conv2dPhase(p *Params, a []gpu.Array) {
 		pixel := p.destination(position)
 		for n := range outputs {
 			i := pixel*outputs + n
-			adds := p.Adds &^ AddShortcut
+			adds := p.Adds &^ (AddShortcut | timesSlope)
 			at, ok := p.inResidual(pixel, n)
 			if adds == AddResidualFirst {
 				y[i] += a[ResidualAt].F[at]
@@ -115,6 +129,10 @@ func conv2dPhase(p *Params, a []gpu.Array) {
 			}
 			if adds == AddResidual && ok {
 				y[i] += a[ResidualAt].F[at]
+			}
+			if p.Adds&timesSlope != 0 {
+				y[i] *= pointwise.Scalars[p.Activation-1].Scalar.Slope(a[ShortcutAt].F[i])
+				continue
 			}
 			y[i] = pointwise.Activated(p.Activation, y[i])
 			if p.Adds&AddShortcut != 0 {

@@ -5,7 +5,7 @@
 // Position u of an axis and tap t read x at u x_step + x_start + t x_tap (zero outside), write y at
 // u y_step + y_start, and use the weight at w_start + t w_tap.
 //
-// Header: floats (the type of a sum: f32, vec4<f32>), activated (the activation of the result) and
+// Header: floats (the type of a sum: f32, vec4<f32>), activated and slope (the activation of the result) and
 // the constants of Params.adds and has_bias (conv2d_epilogue.go).
 
 struct Axis {

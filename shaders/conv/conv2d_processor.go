@@ -194,7 +194,7 @@ func (p *Params) finishLine(b convBlock, pixel, step int, sums []float32, stride
 		return a[ResidualAt].F[from:]
 	}
 	of := &vector.Finish{Stride: step * outputs}
-	adds := p.Adds &^ AddShortcut
+	adds := p.Adds &^ (AddShortcut | timesSlope)
 	switch adds {
 	case AddResidualFirst:
 		finish(sums, stride, sums, stride, &vector.Finish{Residual: residual(), Stride: of.Stride})
@@ -208,6 +208,15 @@ func (p *Params) finishLine(b convBlock, pixel, step int, sums []float32, stride
 		of.Shift = bias[b.output:]
 	case ScaleAndShift:
 		of.Scale, of.Shift = bias[b.output:], bias[outputs+b.output:]
+	}
+	if p.Adds&timesSlope != 0 {
+		finish(sums, b.outputs, sums, stride, of)
+		for i := range b.count {
+			dx, from := at(ResultAt)[i*step*outputs:][:b.outputs], i*b.outputs
+			clear(dx)
+			pointwise.Scalars[p.Activation-1].Scalar.AddGradient(dx, sums[from:from+b.outputs], at(ShortcutAt)[i*step*outputs:][:b.outputs])
+		}
+		return
 	}
 	split := len(a) > restAt
 	both := split && p.Chunk == 0

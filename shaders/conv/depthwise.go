@@ -85,13 +85,10 @@ const (
 func fitsDepthwiseTiles(_ gpu.Info, params any) bool {
 	p := params.(*Params)
 	sees := func(a conv2dAxis, positions int32) int {
-		return int((positions-1)*a.XStep + max(a.XTap, -a.XTap)*(a.Taps-1) + 1)
+		most := (a.WSize + a.YStep - 1) / a.YStep // taps of a phase
+		return int((positions-1)*a.XStep + max(a.XTap, -a.XTap)*(most-1) + 1)
 	}
-	fits := p.inQuads()
-	p.eachPhase(func(p *Params) {
-		fits = fits && sees(p.Rows, depthwiseRows)*sees(p.Cols, depthwiseColumns)*depthwiseQuads <= depthwiseSeen
-	})
-	return fits
+	return p.inQuads() && sees(p.Rows, depthwiseRows)*sees(p.Cols, depthwiseColumns)*depthwiseQuads <= depthwiseSeen
 }
 
 func depthwiseForwardBody(p *Params, a []gpu.Array, from, to int) {

@@ -58,6 +58,7 @@ func scalarKind(facts tensor.Kind) *tensor.Kind {
 		}
 		op.Dispatch(backward, op.Attributes, v, y.Gradient(), x.Gradient())
 	})
+	backward.SlopeOf = k
 	Scalars = append(Scalars, k)
 	return k
 }
@@ -72,7 +73,7 @@ func addGradient[F gpu.Float](f *tensor.Scalar, dx, dy, v []F) {
 func activationKernel(f *tensor.Scalar, name, pass string, arguments []gpu.Access) *tensor.Kernel {
 	k := kernels.Flat(name+"_"+pass, activationFile, arguments, activationCount, nil)
 	v := &k.Variants[0]
-	widths, functions := v.Header, activatedWGSL(f)+functionWGSL("slope", f.SlopeWGSL)
+	widths, functions := v.Header, activatedWGSL(f)
 	v.Entry, v.Header = "activation_"+pass, func(params any) string { return widths(params) + functions }
 	return k
 }
@@ -212,15 +213,18 @@ func Activated(activation uint32, v float64) float64 {
 // ActivateAll applies the activation with this number, which is not 0, to every value.
 func ActivateAll(activation uint32, values []float32) { Scalars[activation-1].Scalar.Fast(values) }
 
-// ActivatedWGSL declares the function activated of floats, the activation with this number.
+// ActivatedWGSL declares the functions activated and slope of floats, of the activation with this
+// number.
 func ActivatedWGSL(activation uint32) string {
 	if activation == 0 {
-		return activatedWGSL(&tensor.Scalar{WGSL: "return v;"})
+		return activatedWGSL(&tensor.Scalar{WGSL: "return v;", SlopeWGSL: "return floats(1.0);"})
 	}
 	return activatedWGSL(Scalars[activation-1].Scalar)
 }
 
-func activatedWGSL(f *tensor.Scalar) string { return functionWGSL("activated", f.WGSL) }
+func activatedWGSL(f *tensor.Scalar) string {
+	return functionWGSL("activated", f.WGSL) + functionWGSL("slope", f.SlopeWGSL)
+}
 
 func functionWGSL(name, statements string) string {
 	return "fn " + name + "(v: floats) -> floats {\n  " + statements + "\n}\n"

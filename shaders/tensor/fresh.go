@@ -55,6 +55,36 @@ func fresh(nodes []node) []node {
 	return out
 }
 
+// sloped lets nodes that complete a gradient multiply it by the slope of an activation. The nodes
+// that took the gradient to do so go.
+func sloped(nodes []node) []node {
+	users := usersOf(nodes)
+	for i := range nodes {
+		n := &nodes[i]
+		if n.kernel == nil || n.kernel.SlopeOf == nil || !n.fresh {
+			continue
+		}
+		v, dy, dx := n.arguments[0], n.arguments[1], n.arguments[2]
+		before := slices.Index(users[dy], i) - 1
+		if before < 0 || before+2 < len(users[dy]) || dy.kept || dy.variable != nil || dx.whole != nil || users[dx][0] < i {
+			continue
+		}
+		at := users[dy][before]
+		m, last := &nodes[at], len(nodes[at].arguments)-1
+		if m.kernel == nil || m.kernel.Sloped == nil || m.arguments[last] != dy || slices.ContainsFunc(nodes[at:i], func(n node) bool { return n.writes(v) }) {
+			continue
+		}
+		if params := m.kernel.Sloped(m.params, m.fresh, n.kernel.SlopeOf); params != nil {
+			arguments := append(m.arguments[:last-2:last-2], dy, v, dx)
+			if m.fresh {
+				arguments[last-2] = m.arguments[last-2]
+			}
+			*m, *n = node{kernel: m.kernel, params: params, arguments: arguments}, node{}
+		}
+	}
+	return slices.DeleteFunc(nodes, func(n node) bool { return n.kernel == nil && n.target == nil })
+}
+
 // usersOf lists, for each storage, the nodes that touch it, in order.
 func usersOf(nodes []node) map[*storage][]int {
 	users := map[*storage][]int{}

@@ -25,6 +25,15 @@ type Kernel struct {
 	// at zero where its header says FRESH. nil: no.
 	Adds func(params any) bool
 
+	// SlopeOf is the function of one number whose slope at its first argument the kernel multiplies by
+	// the second, and adds to the third. nil: it does something else.
+	SlopeOf *Kind
+
+	// Sloped returns parameters with which the kernel multiplies what it made its last argument by the
+	// slope at the argument before. Unless the last argument counted as zero, the one before these
+	// two has what is added to it first. nil: it cannot.
+	Sloped func(params any, zero bool, of *Kind) any
+
 	Copies bool   // the kernel only writes its first argument to its second, or adds it
 	Joint  *Joint // how one dispatch computes several; nil: not at all
 }

@@ -38,7 +38,7 @@ func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph, phases 
 	if err := set.Allocate(ctx, device); err != nil {
 		return nil, err
 	}
-	nodes := elide(fresh(g.lower(g.rewritten(device.Info(), phases))))
+	nodes := elide(sloped(fresh(g.lower(g.rewritten(device.Info(), phases)))))
 	parts, held := fold(hurried(gathered(g.direct(g.spread(nodes)))))
 	p := &Plan{device: device, set: set, floats: g.floats, buffers: map[*storage]gpu.Buffer{}, trains: writeLearned(parts[everyRun]), folded: -1}
 	if err := p.record(ctx, parts, held); err != nil {
