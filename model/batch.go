@@ -163,9 +163,9 @@ func (s *Step) Write(plan *tensor.Plan, b Batch, fade float64) error {
 	if b.Own != nil {
 		own, heads = shares(b.Own, s.Z.Shape())
 	}
-	faded := make([]float32, len(present))
+	faded, shuffled := make([]float32, len(present)), make([]float32, len(present))
 	for i, v := range present {
-		faded[i] = float32(fade) * v
+		faded[i], shuffled[i] = float32(fade)*v, float32(s.shuffleWeight)*own[i]
 	}
 	type input struct {
 		to     *tensor.Tensor
@@ -176,7 +176,7 @@ func (s *Step) Write(plan *tensor.Plan, b Batch, fade float64) error {
 		inputs = append(inputs, input{f.to, b.fed[i]})
 	}
 	if len(s.Shuffles) > 0 {
-		inputs = append(inputs, input{s.Own, own})
+		inputs = append(inputs, input{s.Own, shuffled})
 	}
 	if s.Panels != nil {
 		inputs = append(inputs, input{s.Panels, panelShares(b.own(), s.Panels.Shape())})

@@ -27,7 +27,7 @@ type Step struct {
 	Present *tensor.Tensor // (B, 1, K), of fused maps
 	Fade    *tensor.Tensor // (B, 1, K), of the fading cross-entropy
 	Heads   *tensor.Tensor // (B, M, K), of raters' maps
-	Own     *tensor.Tensor // (B, 1, K), of L_sff: 0 for structures that no rater has marked; nil without shuffles
+	Own     *tensor.Tensor // (B, 1, K), the weight of L_sff: 0 for structures that no rater has marked; nil without shuffles
 
 	Panels *tensor.Tensor // (B, 1, 1, P), shares of the panels who marked the image, less 1/P; nil without panels
 
@@ -42,11 +42,12 @@ type Step struct {
 	Spoil   Spoil
 	Settled []State // after each pass
 
-	feeds      []feed
-	losses     []Term
-	Terms      []Terms // of each recurrence, then of each pass that settles
-	Recurrence []Pass
-	Features   Features
+	feeds         []feed
+	losses        []Term
+	shuffleWeight float64 // a factor of Own
+	Terms         []Terms // of each recurrence, then of each pass that settles
+	Recurrence    []Pass
+	Features      Features
 }
 
 // Spoil says how the logits are spoilt around which training settles: each map is multiplied by a
@@ -260,7 +261,8 @@ func (s *Step) shuffleLoss(n *Network, r Recipe, estimate, confidence *tensor.Te
 			target := raters.Fuse(reweighted, s.Z, s.Valid)
 			total = plus(total, loss.CrossEntropy(self, target, 0.01))
 		}
-		return weighMap(pointwise.Scale(total, float32(r.ShuffleWeight/float64(r.Shuffles()))), s.Own)
+		s.shuffleWeight = r.ShuffleWeight / float64(r.Shuffles())
+		return weighMap(total, s.Own)
 	})
 }
 

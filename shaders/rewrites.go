@@ -57,6 +57,7 @@ func (q Int8) table() []rule {
 
 		{fusion, "Conv2D | Linear | ConvTranspose2x2 → Convolution", convolutionAlone},
 		{fusion, "ClampLog + (Add | AddBroadcast) → ClampLogAdd", clampLogSum},
+		{fusion, "Sum(a + b) → Sum(a and b, side by side)", sumOfPasses},
 		{fusion, "BatchNorm + Add + ReLU → BatchNormSum", normSum},
 		{fusion, "BatchStatistics, BatchNorm | BatchNormSum → WholeBatchNorm", wholeNorm},
 		{fusion, "GroupedLinear + Sigmoid → GroupedLinear", groupedSigmoid},

@@ -64,6 +64,16 @@ func clampLogSum(r *tensor.Rewriter, op *tensor.Op) bool {
 	return false
 }
 
+// sumOfPasses sums maps of several passes where they lie.
+func sumOfPasses(r *tensor.Rewriter, op *tensor.Op) bool {
+	first := soleFirst(r, pointwise.AddKind, op, pointwise.SumKind)
+	if first == nil {
+		return false
+	}
+	whole := tensor.Together(first.Inputs)
+	return whole != nil && r.Fuse(first, op, pointwise.SumKind, nil, whole)
+}
+
 // normSum joins the batch norm of training with a sum, and then with a ReLU.
 func normSum(r *tensor.Rewriter, op *tensor.Op) bool {
 	if first := soleFirst(r, norm.BatchNormSumKind, op, pointwise.ReLUKind); first != nil {

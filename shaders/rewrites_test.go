@@ -275,6 +275,20 @@ var examples = map[string][]struct {
 		},
 		before: "ClampLog Add ClampLog AddBroadcast", after: "ClampLogAdd ClampLogAdd",
 	}},
+	"Sum(a + b) → Sum(a and b, side by side)": {{
+		build: func(g *rewriteGraph) []*tensor.Tensor {
+			var passes [2]*tensor.Tensor
+			for i := range passes {
+				g.Pass(i + 1)
+				passes[i] = pointwise.Abs(g.in(1, 64))
+			}
+			g.Pass(0)
+			sum := pointwise.Sum(pointwise.Add(passes[0], passes[1]))
+			JoinPasses(sum)
+			return []*tensor.Tensor{sum}
+		},
+		before: "Concat Abs Add Sum", after: "Concat Abs Sum",
+	}},
 	"BatchNorm + Add + ReLU → BatchNormSum": {{
 		build: func(g *rewriteGraph) []*tensor.Tensor {
 			return []*tensor.Tensor{pointwise.ReLU(pointwise.Add(g.of(g.in(1, 3, 3, 4)), g.in(1, 3, 3, 4)))}

@@ -120,7 +120,8 @@ func ReduceRows(last *tensor.Kernel, x, out *tensor.Tensor, columns int) {
 // to every row of x.
 func SumRows(x, gradient *tensor.Tensor) { ReduceRows(reduceRowsAdd, x, gradient, gradient.Elements()) }
 
-var sumKind = &tensor.Kind{Name: "Sum", Compute: func(op *tensor.Op) {
+// SumKind takes x.
+var SumKind = &tensor.Kind{Name: "Sum", Compute: func(op *tensor.Op) {
 	ReduceRows(ReduceRowsWrite, op.Inputs[0], op.Output(), 1)
 }, Gradient: func(op *tensor.Op) {
 	x, n := op.Inputs[0], op.Inputs[0].Elements()
@@ -132,5 +133,5 @@ func Sum(x *tensor.Tensor) *tensor.Tensor {
 	if x.Type() != gpu.F32 {
 		panic(fmt.Sprintf("Sum: %v is %v, and sums are f32", x, x.Type()))
 	}
-	return x.Graph().Apply(sumKind, nil, []int{1}, x)
+	return x.Graph().Apply(SumKind, nil, []int{1}, x)
 }

@@ -380,6 +380,17 @@ func (g *Graph) separate() {
 	g.joined = nil
 }
 
+// Together is the tensor of which the others are the parts, or nil.
+func Together(parts []*Tensor) *Tensor {
+	whole := parts[0].storage.whole
+	if whole == nil || len(whole.members) != len(parts) || slices.ContainsFunc(whole.members, func(s *storage) bool {
+		return !slices.ContainsFunc(parts, func(x *Tensor) bool { return x.storage == s })
+	}) {
+		return nil
+	}
+	return &Tensor{graph: parts[0].graph, shape: []int{whole.elements}, storage: whole}
+}
+
 // kin are the storages that share memory with this one: the tensor of all passes and its parts.
 func (s *storage) kin() []*storage {
 	if s.whole != nil && len(s.whole.members) > 0 {
