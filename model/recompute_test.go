@@ -82,7 +82,7 @@ func TestStepBudget(t *testing.T) {
 		recompute            bool
 		dispatches, zeroings int
 		megabytes            float64 // beside the parameters, their moments and averages
-	}{{F32, false, 854, 13, 58}, {F32, true, 1590, 15, 43.6}, {F16, false, 1297, 13, 55}, {F16, true, 1933, 15, 50.5}} {
+	}{{F32, false, 784, 11, 57}, {F32, true, 1520, 11, 43.6}, {F16, false, 1227, 11, 55}, {F16, true, 1863, 11, 50.5}} {
 		c, err := NewConfig("compact", 4, 2)
 		require.NoError(t, err)
 		c.Recompute, c.Precision = budget.recompute, budget.precision
