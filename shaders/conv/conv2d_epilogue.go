@@ -101,7 +101,11 @@ func conv2dPhase(p *Params, a []gpu.Array) {
 	inputs, outputs := int(p.Inputs), int(p.Outputs)
 	for position := range p.pixels() {
 		row := y[p.destination(position)*outputs:][:outputs]
-		if p.Adds != addToY {
+		switch p.Adds {
+		case addToY:
+		case timesSlope | AddResidual: // in the order of addToY
+			copy(row, a[ResidualAt].F[p.destination(position)*outputs:])
+		default:
 			clear(row)
 		}
 		if p.HasBias == 1 {
@@ -119,7 +123,7 @@ func conv2dPhase(p *Params, a []gpu.Array) {
 		pixel := p.destination(position)
 		for n := range outputs {
 			i := pixel*outputs + n
-			adds := p.Adds &^ (AddShortcut | timesSlope)
+			adds := p.Adds &^ AddShortcut
 			at, ok := p.inResidual(pixel, n)
 			if adds == AddResidualFirst {
 				y[i] += a[ResidualAt].F[at]
