@@ -298,7 +298,7 @@ func (r *request) prove(ctx context.Context, all []*proof, args []string, out st
 	for _, p := range all {
 		switch e := computed[p.entry.Key()]; {
 		case e != nil:
-			if err := p.compare(r.proves, e, files[p.entry.Key()]); err != nil {
+			if err := p.compare(r.proves, e, files[p.entry.Key()], b.Session.Exact()); err != nil {
 				return err
 			}
 		case said.Len() > 0:
@@ -310,8 +310,8 @@ func (r *request) prove(ctx context.Context, all []*proof, args []string, out st
 	return nil
 }
 
-// compare compares a result with one that was computed.
-func (p *proof) compare(folder string, e *journal.Entry, path string) error {
+// compare compares a result with one that was computed, by an exact device or not.
+func (p *proof) compare(folder string, e *journal.Entry, path string, exact bool) error {
 	unnamed := 0
 	for _, f := range p.entry.Files.All {
 		at := slices.IndexFunc(e.Files.All, func(other journal.Saved) bool {
@@ -357,18 +357,17 @@ func (p *proof) compare(folder string, e *journal.Entry, path string) error {
 		}
 	case p.entry.Program != e.Program:
 		p.say(unprovable, "%s made it, and this is %s, which computes otherwise: the version that made it can prove it", p.entry.Program, version.Source())
-	case !inGo(e):
-		p.say(unprovable, "%s computes it now, and rounds in its own way: leave -device out", e.Device)
-	case !inGo(p.entry):
-		p.say(unprovable, "%s computed it, and rounds in its own way: only the device processor makes results that anybody can prove", p.entry.Device)
+	case !exact:
+		p.say(unprovable, roundsAlone, e.Device)
+	case !strings.HasSuffix(p.entry.Device, "[processor, processor]") || strings.Contains(p.entry.Device, "in SIMD128 ["):
+		p.say(unprovable, roundsAlone, p.entry.Device)
 	default:
 		p.say(differs, "its image, weights and options give another result")
 	}
 	return nil
 }
 
-// inGo says whether the device processor computed a result.
-func inGo(e *journal.Entry) bool { return strings.HasSuffix(e.Device, "[processor, processor]") }
+const roundsAlone = "%s computed it, and rounds in its own way: only the device processor, with fused multiplications, makes results that anybody can prove"
 
 // pixels says how two files differ: PNGs by their pixels.
 func pixels(theirs, ours []byte) string {

@@ -66,6 +66,9 @@ func (s *Session) Do(ctx context.Context, work func(*Engine) error) error {
 	}
 }
 
+// Exact is gpu.Info.Exact of the device that is open.
+func (s *Session) Exact() bool { return s.device.Info().Exact }
+
 // Close releases the device.
 func (s *Session) Close() {
 	if s.engine != nil {
