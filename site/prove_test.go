@@ -3,11 +3,14 @@ package site
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"fmt"
 	"image/jpeg"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -93,5 +96,44 @@ func TestProve(t *testing.T) {
 	p.upload("prove-file", paths...)
 	ended(`It cannot be proved: it is by weights "Random weights`)
 	p.until(`navigator.storage.getDirectory().then((top) => top.getDirectoryHandle("learning")).then((folder) => folder.getDirectoryHandle("prove")).then(() => false, () => true)`)
+	p.clean()
+}
+
+// What the program makes on AVX is equal to what the page's processor makes, for 20 drawn photographs
+// or those of MRPRISM_PHOTOGRAPHS=MODEL:DIR,...
+func TestProvesTheProgram(t *testing.T) {
+	t.Parallel()
+	drawn := t.TempDir()
+	for i := range 20 {
+		var photo bytes.Buffer
+		require.NoError(t, jpeg.Encode(&photo, synthetic.Photograph(uint64(i), 320, 240), nil))
+		require.NoError(t, os.WriteFile(filepath.Join(drawn, fmt.Sprintf("%d.jpg", i)), photo.Bytes(), 0o644))
+	}
+	program := filepath.Join(programtest.Build(t, ".", "./cmd/segment"), "segment")
+	s := serve(t, built(t, map[string][]byte{"sw.js": noKeeper}), nil)
+	p := open(t, s, 900, 700)
+	p.ready()
+	for set := range strings.SplitSeq(cmp.Or(os.Getenv("MRPRISM_PHOTOGRAPHS"), "fundus:"+drawn), ",") {
+		model, from, _ := strings.Cut(set, ":")
+		photos, err := os.ReadDir(from)
+		require.NoError(t, err)
+		_, files := shippedModel(t, model)
+		for some := range slices.Chunk(photos, 20) {
+			folder := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(folder, "w.safetensors"), files[model+".safetensors"], 0o644))
+			require.NoError(t, os.Mkdir(filepath.Join(folder, "in"), 0o755))
+			for _, photo := range some {
+				data, err := os.ReadFile(filepath.Join(from, photo.Name()))
+				require.NoError(t, err)
+				require.NoError(t, os.WriteFile(filepath.Join(folder, "in", photo.Name()), data, 0o644))
+			}
+			out, err := exec.Command(program, "-weights", model, "-device", "processor", "-quiet", "-out", filepath.Join(folder, "result"), filepath.Join(folder, "in")).CombinedOutput()
+			require.NoError(t, err, string(out))
+			got := get[outcome](p, begin+"("+ordered(t, "prover", "/prove/", folder, []string{"-verify", "/prove/result", "-weights", "/prove/w.safetensors", "/prove/in"})+", 0)")
+			require.Zero(t, got.Code, got.Notes+got.Error)
+			assert.Equal(t, len(some), strings.Count(got.Notes, " are what Go float32 in SIMD128 relaxed "), got.Notes)
+			t.Logf("%s: %d equal", model, len(some))
+		}
+	}
 	p.clean()
 }
