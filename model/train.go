@@ -27,7 +27,7 @@ type Step struct {
 	Present *tensor.Tensor // (B, 1, K), of fused maps
 	Fade    *tensor.Tensor // (B, 1, K), of the fading cross-entropy
 	Heads   *tensor.Tensor // (B, M, K), of raters' maps
-	Own     *tensor.Tensor // (B, 1, K), the weight of L_sff: 0 for structures that no rater has marked; nil without shuffles
+	Own     *tensor.Tensor // (B, 1, K), weights of L_sff: 0 where no rater has marked; nil without shuffles
 
 	Panels *tensor.Tensor // (B, 1, 1, P), shares of the panels who marked the image, less 1/P; nil without panels
 

@@ -122,8 +122,8 @@ examples:
   segment -weights fundus -roi 812,640,420 -out masks p.png            the square from x 812, y 640 with a side of 420 pixels
   segment -weights my.safetensors -device processor -out masks p.png   your own weights, on the CPU
 
-exit codes: 0 all images segmented, even if nothing was found, or all results equal; 1 an image failed, or a result is not equal; 2 wrong usage;
-130 stopped by Ctrl-C (written files are complete)
+exit codes: 0 all images segmented, even if nothing was found, or all results equal; 1 an image failed, or a result is not equal;
+2 wrong usage; 130 stopped by Ctrl-C (written files are complete)
 `
 
 func main() { cli.Main(run) }

@@ -45,6 +45,7 @@ type request struct {
 	given       map[string]bool // the flags that the user gave
 	serves      bool            // see serve
 	proves      string          // the folder of -verify
+	found       map[journal.Origin]found
 }
 
 // flags are the flags, which set the request.

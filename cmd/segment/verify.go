@@ -77,6 +77,7 @@ func (r *request) verify(ctx context.Context, stdout, stderr io.Writer) error {
 		}
 		given[sum.SHA256] = image
 	}
+	r.found = map[journal.Origin]found{}
 	var all []*proof
 	var results []*journal.Entry
 	for i, path := range entries {
@@ -186,8 +187,13 @@ func (r *request) open(p *proof, path string, given map[string]string, spare str
 		p.say(differs, "its date is damaged: %s", e.Date)
 		return nil
 	}
-	why := ""
-	if p.weights, why = r.weightsOf(e); why == "" {
+	found, known := r.found[e.Weights]
+	if !known {
+		found = r.weightsOf(e)
+		r.found[e.Weights] = found
+	}
+	why := found.why
+	if p.weights = found.name; why == "" {
 		p.image, why = imageOf(e, given, spare)
 	}
 	if why != "" {
@@ -196,9 +202,12 @@ func (r *request) open(p *proof, path string, given map[string]string, spare str
 	return nil
 }
 
-// weightsOf names the weights of a result: those that are given, those that it names, or shipped
-// ones; or says why there are none.
-func (r *request) weightsOf(e *journal.Entry) (name, why string) {
+// found names the weights of results, or says why there are none.
+type found struct{ name, why string }
+
+// weightsOf finds the weights of a result: those that are given, those that it names, or shipped
+// ones.
+func (r *request) weightsOf(e *journal.Entry) found {
 	names := append([]string{*r.weightsName, e.Weights.Given}, weights.Shipped().Names()...)
 	for i, name := range names {
 		if name == "" || i > 1 && weights.Shipped().Models[i-2].SHA256 != e.Weights.SHA256 {
@@ -207,12 +216,12 @@ func (r *request) weightsOf(e *journal.Entry) (name, why string) {
 		m, err := segment.LoadEnsemble(name)
 		switch {
 		case err == nil && m.SHA256 == e.Weights.SHA256:
-			return name, ""
+			return found{name: name}
 		case i == 0 && err != nil:
-			return "", err.Error()
+			return found{why: err.Error()}
 		}
 	}
-	return "", fmt.Sprintf("it is by weights %q with the SHA-256 %s, which are not here: give -weights FILE", e.Weights.Title, e.Weights.SHA256)
+	return found{why: fmt.Sprintf("it is by weights %q with the SHA-256 %s, which are not here: give -weights FILE", e.Weights.Title, e.Weights.SHA256)}
 }
 
 // imageOf finds the image of a result: among those that are given, or where it was. The name is the
@@ -234,9 +243,6 @@ func imageOf(e *journal.Entry, given map[string]string, spare string) (path, why
 	}
 	if name := filepath.Base(e.Image); filepath.Base(path) != name {
 		data, err := disk.ReadFile(path)
-		if err == nil {
-			err = os.MkdirAll(spare, 0o700)
-		}
 		if path = filepath.Join(spare, name); err == nil {
 			err = disk.WriteFile(spare, name, data)
 		}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/cpu"
 )
 
 // proofs are what -verify prints of the results in a folder, and whether all are equal.
@@ -196,12 +197,18 @@ func TestVerifyEverywhere(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
 			made := call(t, "-weights", model, "-device", "processor", "-precision", precision, "-quiet", "-out", out, folder)
 			require.Zero(t, made.code, made.stderr)
-			for _, with := range []string{"GODEBUG=cpu.avx512vnni=off", "GODEBUG=cpu.avx512f=off", "GODEBUG=cpu.avx512f=off,cpu.avx2=off", "GOMAXPROCS=1", "GOMAXPROCS=8"} {
+			for with, level := range map[string]string{
+				"GODEBUG=cpu.avx512vnni=off": "", "GOMAXPROCS=1": "", "GOMAXPROCS=8": "", // the best level here
+				"GODEBUG=cpu.avx512f=off": "Go float32 in AVX2 [", "GODEBUG=cpu.avx512f=off,cpu.avx2=off": "Go float32 [",
+			} {
 				t.Run(strings.Join([]string{filepath.Base(folder), precision, with}, " "), func(t *testing.T) {
 					cmd := process("-verify", out)
 					cmd.Env = append(cmd.Env, with)
 					said, err := cmd.CombinedOutput()
 					require.NoError(t, err, string(said))
+					if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
+						assert.Contains(t, string(said), level)
+					}
 					t.Logf("%d equal", bytes.Count(said, []byte(": EQUAL: ")))
 				})
 			}

@@ -291,7 +291,8 @@ func (e *Engine) intervals(m Measurements, uncalibrated *Measurements, r *Result
 			low, high := uncalibrated.Structures[i].Experts()
 			times := widened[i] * trust.Difficulty(spread, r.Figures)
 			within := func(area int, by float64) float64 {
-				return min(float64(r.Width)*float64(r.Height), float64(area)*math.Pow(math.E, min(times*by, far))) // math.Exp is assembly, with last bits of its own
+				// math.Exp is assembly on some machines, with last bits of its own.
+				return min(float64(r.Width)*float64(r.Height), float64(area)*math.Pow(math.E, min(times*by, far)))
 			}
 			s.Interval = around(float64(s.Area), within(low, spread.Low), within(high, spread.High), spread.Coverage)
 		}

@@ -5,7 +5,8 @@
 //     q[n]·k[l])   y[n] = Σ_l p[n, l] v[l]
 //   lse (B, N, H) = log2 Σ_l exp(scale q[n]·k[l]), so that p = exp2(scale log2(e) q[n]·k[l] - lse)
 //   delta (B, N, H) = dy[n]·y[n]     ds[n, l] = p (dy[n]·v[l] - delta[n])
-//   dq[n] += scale Σ_l ds k[l]     (it also makes delta)     dk[l] += scale Σ_n ds q[n]     dv[l] += Σ_n p dy[n]
+//   dq[n] += scale Σ_l ds k[l]     dk[l] += scale Σ_n ds q[n]     dv[l] += Σ_n p dy[n]
+// The kernel of dq also makes delta.
 //
 // Scores are never stored: the forward keeps a running maximum and sum (online softmax, Milakov &
 // Gimelshein 2018), the backward computes them again (FlashAttention, Dao et al. 2022).

@@ -191,8 +191,8 @@ func (h *attentionHead) attended(first, count int, room *kernels.Room, a []gpu.A
 // With fewer rows, starting products costs more than the cache saves.
 const togetherRows = 256
 
-// attentionBackwardQFast makes delta, and adds to dq the gradients of the scores times the keys, a panel of queries
-// at a time.
+// attentionBackwardQFast makes delta, and adds to dq the gradients of the scores times the keys. It
+// takes a panel of queries at a time.
 func attentionBackwardQFast(p *Params, a []gpu.Array32, split gpu.Split) {
 	q, kv, dy, lse, y, delta, dq := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F, a[6].F
 	columns, width := vector.Columns(), int(p.Width)

@@ -19,7 +19,7 @@ const (
 	AddResidual      uint32 = 2 // after scale and shift
 	AddResidualFirst uint32 = 3 // before them
 	AddShortcut      uint32 = 4 // after the activation
-	timesSlope       uint32 = 8 // multiplies by the slope of the activation at the shortcut: for a gradient, instead of both
+	timesSlope       uint32 = 8 // multiplies by the activation's slope at the shortcut, instead of both
 )
 
 // epilogueHeader has what a kernel says about them.

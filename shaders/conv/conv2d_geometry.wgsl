@@ -5,8 +5,8 @@
 // Position u of an axis and tap t read x at u x_step + x_start + t x_tap (zero outside), write y at
 // u y_step + y_start, and use the weight at w_start + t w_tap.
 //
-// Header: floats (the type of a sum: f32, vec4<f32>), activated and slope (the activation of the result) and
-// the constants of Params.adds and has_bias (conv2d_epilogue.go).
+// Header: floats (the type of a sum: f32, vec4<f32>), activated and slope (the activation of the
+// result) and the constants of Params.adds and has_bias (conv2d_epilogue.go).
 
 struct Axis {
   count: i32, // positions u
@@ -33,7 +33,7 @@ struct Geometry {
 
 fn geometry() -> Geometry { return Geometry(i32(params.batch), params.rows, params.cols); }
 
-// phase_geometry is the geometry of a forward workgroup. There are params.parts phases of either axis.
+// phase_geometry is the geometry of a forward workgroup. Either axis has params.parts phases.
 fn phase_geometry(z: u32) -> Geometry {
   return Geometry(i32(params.batch), in_phase(params.rows, i32(z / params.parts)), in_phase(params.cols, i32(z % params.parts)));
 }

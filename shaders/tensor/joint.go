@@ -61,8 +61,8 @@ func (n *node) part() Part {
 	return n.kernel.Joint.Parts(n.params)[0]
 }
 
-// direct lets nodes that add rows of sums add up the sums themselves. The nodes that made these sums
-// go.
+// direct lets nodes that add rows of sums add up the sums themselves. It removes the nodes that made
+// these sums.
 func (g *Graph) direct(nodes []node) []node {
 	if len(g.again) > 0 { // memory counts more
 		return nodes

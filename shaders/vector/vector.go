@@ -32,7 +32,7 @@ type Level struct {
 	transpose []blocksTransposed                                      // in order of preference
 	windows   []windowsSummed                                         // the widest first
 	winograd  []winograd                                              // the widest first
-	softmax   func(x *int32, rows int, scale float32, total *float32) // SoftmaxColumns with a scale for powers of 2
+	softmax   func(x *int32, rows int, scale float32, total *float32) // its scale is for powers of 2
 
 	// Only SIMD128 has these. pack copies rows of a whole panel; chosen is called when the level is
 	// used.

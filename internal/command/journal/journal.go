@@ -69,7 +69,7 @@ type Entry struct {
 	Quality      *segment.Quality     `json:"quality,omitempty"` // of a photograph that the model searched
 	Times        map[string]float64   `json:"times_ms"`
 	Program      string               `json:"program"`
-	Date         string               `json:"date"`    // RFC 3339
+	Date         string               `json:"date"`    // of the run, RFC 3339
 	Options      string               `json:"options"` // of the run; empty in entries of segment's earlier versions
 	Files        Files                `json:"files"`
 	Seal         string               `json:"entry_sha256,omitempty"` // see Text
