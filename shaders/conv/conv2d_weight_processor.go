@@ -57,7 +57,6 @@ func (g *weightGradient) together() bool { return g.rows > int(g.Inputs) }
 // sum adds up the products in room.
 func (g *weightGradient) sum(dy *vector.Matrix, x []float32, room *kernels.Room) {
 	sums := kernels.RoomFor(&room.Sums, g.rows*dy.Stride())
-	room.Sums = sums
 	clear(sums)
 	line := int(g.Cols.Count)
 	add := func(at, count int, x []float32, step int) { // the products of dy at these positions with rows of x
