@@ -64,9 +64,9 @@ func TestProve(t *testing.T) {
 	require.NoError(t, os.CopyFS(folder, inside))
 	paths, err := filepath.Glob(filepath.Join(folder, "eye*"))
 	require.NoError(t, err)
-	zipped := filepath.Join(t.TempDir(), "eye_proof.zip")
-	require.NoError(t, os.WriteFile(zipped, proof, 0o644))
-	p.upload("prove-file", zipped)
+	saved := filepath.Join(t.TempDir(), "eye_proof.zip")
+	require.NoError(t, os.WriteFile(saved, proof, 0o644))
+	p.upload("prove-file", saved)
 	ended("Equal: 10 files and ")
 
 	image, mine := filepath.Join(t.TempDir(), "eye.jpg"), filepath.Join(t.TempDir(), "w.safetensors")
@@ -84,7 +84,7 @@ func TestProve(t *testing.T) {
 	ended("Different: 1 of its 10 files are not what was written.")
 	assert.Contains(t, p.text("prove"), filepath.Base(paths[1]))
 
-	p.drop("notes.json", []byte("{}"))
+	p.drop("notes_proof.zip", zipped(t, map[string][]byte{"notes.json": []byte("{}")}))
 	ended("There is no result of segment.")
 
 	other := t.TempDir()

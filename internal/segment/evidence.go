@@ -121,7 +121,7 @@ func (e *Engine) figures(p *place, mask []float32, known trust.Figures) trust.Fi
 	}
 	pixel := float64(p.square.Side) / float64(side)
 	if len(p.candidates) > 0 || e.about.Anchor == "" {
-		f[trust.Size] = math.Log(math.Sqrt(s.area) * pixel / float64(p.field.Side))
+		f[trust.Size] = ln(math.Sqrt(s.area) * pixel / float64(p.field.Side))
 	}
 	if len(p.candidates) > 0 {
 		first := p.candidates[0]
@@ -131,7 +131,7 @@ func (e *Engine) figures(p *place, mask []float32, known trust.Figures) trust.Fi
 		}
 		x, y := float64(p.square.X)+s.x*pixel, float64(p.square.Y)+s.y*pixel
 		area := s.area * pixel * pixel
-		moved := math.Hypot(x-first.X, y-first.Y)/math.Sqrt(area/math.Pi) + math.Abs(math.Log(area/first.Area))
+		moved := hypot(x-first.X, y-first.Y)/math.Sqrt(area/math.Pi) + math.Abs(ln(area/first.Area))
 		f[trust.Unstable] += moved
 		if p.even { // the photograph as it is shows another place, or none
 			f[trust.Unstable] += elsewhere
@@ -139,7 +139,7 @@ func (e *Engine) figures(p *place, mask []float32, known trust.Figures) trust.Fi
 	}
 	if anchor+1 < k && !e.network.Independent {
 		inner := shapeOf(channel(mask, anchor+1, k), side)
-		f[trust.Inner] = math.Sqrt(inner.area/s.area) + math.Hypot(inner.x-s.x, inner.y-s.y)/math.Sqrt(s.area)
+		f[trust.Inner] = math.Sqrt(inner.area/s.area) + hypot(inner.x-s.x, inner.y-s.y)/math.Sqrt(s.area)
 		if inner.area == 0 {
 			f[trust.Inner] = 0
 		}
@@ -158,7 +158,7 @@ func detail(x []float32, s int) float64 {
 			change += math.Abs(light(i)-light(i-1)) + math.Abs(light(i)-light(i-s))
 		}
 	}
-	return math.Log((change + 1e-3*float64(s)) / (sum + 1e-3*float64(s)))
+	return ln((change + 1e-3*float64(s)) / (sum + 1e-3*float64(s)))
 }
 
 // sharpness compares fine with coarse detail in the red of pixels (S, S, 3), 0 to 1: it is the
@@ -173,7 +173,7 @@ func sharpness(x []float32, s int) float64 {
 		at := 2*(i/half)*s + 2*(i%half)
 		coarse[i] = (red[at] + red[at+1] + red[at+s] + red[at+s+1]) / 4
 	}
-	return math.Log(laplacian(red, s)) - math.Log(laplacian(coarse, half))/2
+	return ln(laplacian(red, s)) - ln(laplacian(coarse, half))/2
 }
 
 // laplacian is the root mean square, in the circle of sharpness, of pixels (S, S) less the mean of
@@ -182,7 +182,7 @@ func laplacian(p []float32, s int) float64 {
 	sum, n := 0., 0.
 	for i, v := range p {
 		x, y := i%s, i/s
-		if math.Hypot(float64(x)+.5-float64(s)/2, float64(y)+.5-float64(s)/2) > .42*float64(s) {
+		if hypot(float64(x)+.5-float64(s)/2, float64(y)+.5-float64(s)/2) > .42*float64(s) {
 			continue
 		}
 		d := float64(v) - (float64(p[i-1])+float64(p[i+1])+float64(p[i-s])+float64(p[i+s]))/4
@@ -221,8 +221,8 @@ func shapeOf(p []float32, side int) (s shape) {
 	xx, yy, xy = xx/n-s.x*s.x+1./12, yy/n-s.y*s.y+1./12, xy/n-s.x*s.y
 	determinant, half := max(1e-6, xx*yy-xy*xy), (xx+yy)/2
 	spread := math.Sqrt(max(0, half*half-determinant))
-	s.stretch = .5 * math.Log((half+spread)/max(1e-3, half-spread))
-	s.gap = math.Log(4 * math.Pi * math.Sqrt(determinant) / n)
+	s.stretch = .5 * ln((half+spread)/max(1e-3, half-spread))
+	s.gap = ln(4 * math.Pi * math.Sqrt(determinant) / n)
 	s.blur = unsure / (2 * math.Sqrt(math.Pi*n))
 	return s
 }
@@ -292,7 +292,7 @@ func (e *Engine) intervals(m Measurements, uncalibrated *Measurements, r *Result
 			times := widened[i] * trust.Difficulty(spread, r.Figures)
 			within := func(area int, by float64) float64 {
 				// math.Exp is assembly on some machines, with last bits of its own.
-				return min(float64(r.Width)*float64(r.Height), float64(area)*math.Pow(math.E, min(times*by, far)))
+				return min(float64(r.Width)*float64(r.Height), float64(area)*math.Exp2(math.Log2E*min(times*by, far)))
 			}
 			s.Interval = around(float64(s.Area), within(low, spread.Low), within(high, spread.High), spread.Coverage)
 		}
@@ -326,3 +326,7 @@ func (e *Engine) knowsErrors() bool {
 func equal(weights []float32) bool {
 	return len(weights) == 0 || slices.Min(weights) == slices.Max(weights)
 }
+
+// ln and hypot, and math.Exp2, have the same bits everywhere: for some, math has others in assembly.
+func ln(x float64) float64       { return math.Log1p(x - 1) }
+func hypot(x, y float64) float64 { return math.Sqrt(float64(x*x) + float64(y*y)) }

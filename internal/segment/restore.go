@@ -61,7 +61,7 @@ const (
 
 // sigmoids are the probabilities of all steps. Between two of them they are straight to 3e-6.
 var sigmoids = sync.OnceValue(func() (all []float32) {
-	sigmoid := func(x float64) float64 { return 1 / (1 + math.Pow(math.E, -x)) }
+	sigmoid := func(x float64) float64 { return 1 / (1 + math.Exp2(-math.Log2E*x)) }
 	for i := range 2*mostLogit*logitSteps + 1 {
 		p := sigmoid(float64(i)/logitSteps-mostLogit) - sigmoid(-mostLogit)
 		all = append(all, float32(p/(1-2*sigmoid(-mostLogit))))

@@ -34,14 +34,16 @@ export function begin(given) {
   page = given;
   start.setAttribute("aria-describedby", what.id);
   document.getElementById("save").append(group);
-  taking(file.id, (files) => take(files.map((blob) => ({ blob, name: blob.name }))));
+  taking(file.id, (files) => examine(files.map((blob) => ({ blob, name: blob.name }))));
 }
 
-// take checks a given result, if files have one, { blob, name } each, and says whether they do.
-export function take(files) {
-  const has = files.some(({ name }) => /\.json$|_proof\.zip$/i.test(name)) && !group.hidden;
-  if (has) work((mine) => check(mine, files));
-  return has;
+// take checks a saved proof, if files, { blob, name } each, have one, and says whether they do.
+export const take = (files) =>
+  !group.hidden && files.some(({ name }) => /_proof\.zip$/i.test(name)) && examine(files);
+
+function examine(files) {
+  work((mine) => check(mine, files));
+  return true;
 }
 
 // unprovable are the reasons why masks cannot be computed again from the photograph alone.

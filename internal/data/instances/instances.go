@@ -187,7 +187,8 @@ func perimeter(l contour.Lines) (length float64) {
 		}
 		for p, n := int(start), end-int(start); p < end; p++ {
 			q := int(start) + (p-int(start)+1)%n
-			length += math.Hypot(float64(l.Points[2*q]-l.Points[2*p]), float64(l.Points[2*q+1]-l.Points[2*p+1]))
+			dx, dy := float64(l.Points[2*q]-l.Points[2*p]), float64(l.Points[2*q+1]-l.Points[2*p+1])
+			length += math.Sqrt(float64(dx*dx) + float64(dy*dy))
 		}
 	}
 	return length

@@ -37,7 +37,7 @@ func (w *window) span() raster.Span {
 // sigmoid replaces values by the window's sigmoid of them, 0 to 1.
 func (w *window) sigmoid(values []float32) {
 	for i, v := range values {
-		values[i] = float32(1 / (1 + math.Pow(math.E, -4*(float64(v)-w.centre)/w.width)))
+		values[i] = float32(1 / (1 + math.Exp2(-4*math.Log2E*(float64(v)-w.centre)/w.width)))
 	}
 }
 

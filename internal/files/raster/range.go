@@ -188,7 +188,7 @@ func (h *Histogram) white(low float64) float64 {
 	span, above := math.Inf(1), 0.
 	for bin, n := range slices.Backward(h.counts) {
 		if n > 0 {
-			span = min(span, (value(bin)-low)*math.Pow(math.E, steep*share(above, h.total)))
+			span = min(span, (value(bin)-low)*math.Exp2(math.Log2E*steep*share(above, h.total)))
 		}
 		if above += float64(n); above > tail*h.total {
 			break
