@@ -60,7 +60,7 @@ func TestEveryScriptHasASum(t *testing.T) {
 			assert.Contains(t, string(readBuilt(t, wants)), `"`+name+`"`, "what is wanted with "+later)
 		}
 	}
-	for _, name := range []string{"learn.js", "trainer.js", "opfs.js", "together.js", "de.together.json", "prove.js", "de.save.json"} { // wanted later
+	for _, name := range []string{"learn.js", "trainer.js", "opfs.js", "together.js", "de.together.json"} { // wanted later
 		holds("addresses.js", name)
 		holds("sw.js", name)
 	}

@@ -59,7 +59,7 @@ func TestLearnsAsTrainDoes(t *testing.T) {
 	want := steps(t, log)
 	require.GreaterOrEqual(t, len(want), 20)
 
-	text := ordered(t, "trainer", "/data/", folder, append([]string{"-data", "/data/pair"}, args...))
+	text := ordered(t, folder, append([]string{"-data", "/data/pair"}, args...))
 	s := serve(t, built(t, map[string][]byte{"sw.js": noKeeper}), nil)
 	p := open(t, s, 900, 700)
 	p.ready()
@@ -92,8 +92,8 @@ func TestLearnsAsTrainDoes(t *testing.T) {
 	p.clean()
 }
 
-// ordered is what begin takes: a program and its arguments, and the folder's files in another one.
-func ordered(t *testing.T, program, at, folder string, args []string) string {
+// ordered is what begin takes: the program's arguments, and the folder's files in /data.
+func ordered(t *testing.T, folder string, args []string) string {
 	t.Helper()
 	type file struct{ Path, Base64 string }
 	var files []file
@@ -103,10 +103,10 @@ func ordered(t *testing.T, program, at, folder string, args []string) string {
 		}
 		data, err := os.ReadFile(path)
 		name, _ := filepath.Rel(folder, path)
-		files = append(files, file{at + filepath.ToSlash(name), base64.StdEncoding.EncodeToString(data)})
+		files = append(files, file{"/data/" + filepath.ToSlash(name), base64.StdEncoding.EncodeToString(data)})
 		return err
 	}))
-	text, err := json.Marshal(map[string]any{"program": program, "files": files, "args": args, "anew": true})
+	text, err := json.Marshal(map[string]any{"files": files, "args": args, "anew": true})
 	require.NoError(t, err)
 	return string(text)
 }
@@ -140,7 +140,7 @@ func TestMemoryAfterLearning(t *testing.T) {
 	folder := t.TempDir()
 	pair := synthetic.Scenario{Name: "pair", Raters: []synthetic.Rater{{Name: "ann", Noise: 0.05}, {Name: "bob", Noise: 0.05, Bias: 0.3}}}
 	require.NoError(t, synthetic.WriteDataset(t.Context(), filepath.Join(folder, "pair"), pair, 8, 96, 1))
-	text := ordered(t, "trainer", "/data/", folder, []string{"-data", "/data/pair", "-out", "/run", "-config", "tiny", "-side", "64", "-epochs", "2", "-batch", "3", "-device", "processor"})
+	text := ordered(t, folder, []string{"-data", "/data/pair", "-out", "/run", "-config", "tiny", "-side", "64", "-epochs", "2", "-batch", "3", "-device", "processor"})
 	p := open(t, withoutThreads(t), 900, 700, eagerly)
 	p.ready()
 	var used []float64

@@ -39,7 +39,6 @@ site/programs:
 	GOOS=js GOARCH=wasm go build $(SEGMENTER_FLAGS) -o site/dist/segmenter.wasm ./wasm/segmenter
 	GOOS=js GOARCH=wasm go build $(SEGMENTER_FLAGS) -o site/dist/trainer.wasm ./cmd/train
 	GOOS=js GOARCH=wasm go build $(SEGMENTER_FLAGS) -o site/dist/together.wasm ./wasm/together
-	GOOS=js GOARCH=wasm go build $(SEGMENTER_FLAGS) -o site/dist/prover.wasm ./cmd/segment
 
 # Decoders of JPEG 2000, HTJ2K and JPEG-LS. Without npm, or without a network, the page is built without them.
 .PHONY: site/decoders

@@ -27,7 +27,7 @@ func marked(t *testing.T) *server {
 			return "⟦" + part + "⟧"
 		})
 	}
-	for _, name := range []string{"de.json", "de.programs.json", "de.sessions.json", "de.field.json", "de.series.json", "de.save.json"} {
+	for _, name := range []string{"de.json", "de.programs.json", "de.sessions.json", "de.field.json", "de.series.json", "de.archive.json"} {
 		texts := readTexts(t, name)
 		for text, translated := range texts {
 			switch translated := translated.(type) {

@@ -44,7 +44,6 @@ const (
 	decoderLimit  = 280_000    // of JPEG 2000, HTJ2K and JPEG-LS in all
 	trainerLimit  = 3_520_000  // of the program that learns, with its scripts
 	togetherLimit = 3_000_000  // of the program that compares and fuses people's marks, with its scripts
-	proverLimit   = 3_500_000  // of the program that computes a result again
 	pdfLimit      = 145_000    // of what makes a PDF of the report, with its fonts
 	weightsLimit  = 7_000_000  // each model
 	firstLimit    = 12_850_000 // all files of the page, and one model
@@ -63,7 +62,7 @@ const (
 
 // programFiles are the WebAssembly programs, which stand in site/dist already. The memory of all
 // but the first is shared with threads (site/worker/vectors.js).
-var programFiles = []string{"viewer.wasm", "segmenter.wasm", "trainer.wasm", "together.wasm", "prover.wasm"}
+var programFiles = []string{"viewer.wasm", "segmenter.wasm", "trainer.wasm", "together.wasm"}
 
 // learning are the files by which the page learns. They are fetched when they are wanted, and kept
 // once they are used.
@@ -79,18 +78,15 @@ var fields = []string{"field.js", "cells.js", "de.field.json"}
 // printing are the files by which the page makes a PDF: it embeds the fonts.
 var printing = []string{"pdf.js", "go-regular.ttf", "go-bold.ttf"}
 
-// archiving is the file by which the page sends results to an archive.
-const archiving = "archive.js"
+// archiving are the files by which the page sends results to an archive.
+var archiving = []string{"archive.js", "de.archive.json"}
 
 // later reports whether a file is fetched when it is wanted, and kept once it is used.
 func later(name string) bool {
-	return isCodec(name) || slices.Contains(learning, name) || slices.Contains(fields, name) || name == archiving || isProving(name) || isTogether(name) || isPrinting(name)
+	return isCodec(name) || slices.Contains(learning, name) || slices.Contains(fields, name) || slices.Contains(archiving, name) || isTogether(name) || isPrinting(name)
 }
 
 func isPrinting(name string) bool { return slices.Contains(printing, name) }
-
-// isProving reports whether the page computes a result again by a file, beside those of learning.
-func isProving(name string) bool { return name == "prover.wasm" }
 
 func isTogether(name string) bool { return slices.Contains(together, name) }
 
@@ -354,7 +350,6 @@ func checkSize(folder string, out io.Writer) error {
 		{what: "decoders, each when it is wanted", most: decoderLimit, holds: isCodec},
 		{what: "what makes a PDF, when it is wanted", most: pdfLimit, holds: isPrinting},
 		{what: "the program that brings marks together, when it is wanted", most: togetherLimit, holds: isTogether},
-		{what: "what proves, when it is wanted", most: proverLimit, holds: isProving},
 		{what: "the program that learns and what finds cells, when it is wanted", most: trainerLimit, holds: later},
 		{what: "viewer and segmenter", most: programLimit, holds: func(name string) bool { return strings.HasSuffix(name, ".wasm") }},
 	}

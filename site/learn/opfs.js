@@ -74,15 +74,9 @@ async function find(path) {
   });
 }
 
-const UNSAID = { dev: 0, nlink: 1, uid: 0, gid: 0, rdev: 0, blksize: 4096 };
-const inodes = new Map(); // by path: by them the program knows that two paths are one
-const inode = (path) => {
-  if (!inodes.has(path)) inodes.set(path, inodes.size);
-  return inodes.get(path);
-};
-const stat = (path, size, mode, ms = 0) => ({
+const UNSAID = { dev: 0, ino: 0, nlink: 1, uid: 0, gid: 0, rdev: 0, blksize: 4096 };
+const stat = (size, mode, ms = 0) => ({
   ...UNSAID,
-  ino: inode(named(parts(path))),
   mode,
   size,
   blocks: Math.ceil(size / 512),
@@ -91,10 +85,10 @@ const stat = (path, size, mode, ms = 0) => ({
   ctimeMs: ms,
   isDirectory: () => mode === DIRECTORY,
 });
-const statOf = async (path, handle) => {
-  if (handle.kind === "directory") return stat(path, 0, DIRECTORY);
+const statOf = async (handle) => {
+  if (handle.kind === "directory") return stat(0, DIRECTORY);
   const { size, lastModified = 0 } = await handle.getFile();
-  return stat(path, size, FILE, lastModified);
+  return stat(size, FILE, lastModified);
 };
 
 // An open file has a handle that writes, the bytes to read, or the Blob of a large one; a folder has
@@ -187,11 +181,11 @@ const calls = {
   async fstat(fd) {
     const file = opened.get(fd);
     return file && (file.sync || file.bytes || file.blob)
-      ? stat(file.path, size(file), FILE)
-      : stat(file?.path ?? `/dev/fd/${fd}`, 0, fd < 3 ? FILE : DIRECTORY);
+      ? stat(size(file), FILE)
+      : stat(0, fd < 3 ? FILE : DIRECTORY);
   },
   async stat(path) {
-    return statOf(path, await find(path));
+    return statOf(await find(path));
   },
   async mkdir(path) {
     if (await find(path).catch(() => null)) throw failure("EEXIST");

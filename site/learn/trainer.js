@@ -1,9 +1,9 @@
-// The worker of whole programs, with the browser's private file system as their disk: cmd/train
-// (trainer.wasm), whose data sets are in /data and whose run is in /run; wasm/together in /together;
-// cmd/segment (prover.wasm) in /prove.
+// The worker that learns: cmd/train itself (trainer.wasm), with the browser's private file system
+// as its disk. /data holds the data sets, /run the run, as in the folders of a run elsewhere.
+// together.wasm (wasm/together) runs here too; its folder is /together.
 //
-// Messages in: begin (program: trainer, together or prover; args, of the program; files, a list of
-// { path, blob } that are written first, or but for trainer only read where they are; anew: what was
+// Messages in: begin (program: trainer or together; args, of the program; files, a list of
+// { path, blob } that are written first, or for together only read where they are; anew: what was
 // there is removed; device), pause (the program ends its step and saves), type (line, of the
 // program's input), load (program, which will begin).
 // Messages out: note (text, what the program prints), step (a line of log.jsonl, as an object, with
@@ -15,12 +15,7 @@ import "../worker/vectors.js";
 import "../worker/gpu.js";
 import { get } from "../page/addresses.js";
 
-const FOLDERS = {
-    trainer: ["/data", "/run", "/shipped"],
-    together: ["/together"],
-    prover: ["/prove"],
-  },
-  NAMES = { trainer: "train", prover: "segment" }; // of programs as people run them
+const FOLDERS = { trainer: ["/data", "/run", "/shipped"], together: ["/together"] };
 const RUN = "/run",
   STOP = `${RUN}/stop`;
 
@@ -42,7 +37,7 @@ let loaded = null; // before it begins
 
 async function begin({ program, args, files = [], anew, device = "" }) {
   if (anew) for (const folder of FOLDERS[program]) await remove(folder);
-  for (const { path, blob } of files) await (program === "trainer" ? put : mount)(path, blob);
+  for (const { path, blob } of files) await (program === "together" ? mount : put)(path, blob);
   if (program === "trainer") await remove(STOP);
   const { go, instance } = loaded ?? load(program),
     printed = [];
@@ -50,9 +45,9 @@ async function begin({ program, args, files = [], anew, device = "" }) {
     printed.push(text);
     postMessage({ type: "note", text });
   };
-  go.argv = [NAMES[program] ?? program, ...args];
+  go.argv = [program === "trainer" ? "train" : program, ...args];
   const called = args[0] === "certify" ? "train certify" : go.argv[0]; // before its errors
-  go.env = { MRPRISM_DEVICE: device, TMPDIR: "/prove" };
+  go.env = { MRPRISM_DEVICE: device };
   let code = 0;
   go.exit = (is) => {
     code = is;
@@ -66,29 +61,28 @@ async function begin({ program, args, files = [], anew, device = "" }) {
       ? text
           .slice(text.lastIndexOf(`\n${called}: `) + 1)
           .replace(`${called}: `, "")
-          .replaceAll(/(\/together\/in|\/together\/data|\/data|\/prove\/\w+)\//g, "")
+          .replaceAll(/(\/together\/in|\/together\/data|\/data)\//g, "")
           .trim()
       : "",
   });
 }
 
-// One tab learns, or proves, at a time: the files are the same for all.
-// This tab's worker before may be about to end, which takes a browser 2 seconds while it computes.
-const BUSY = {
-  trainer: "Another tab of this page is learning. Pause that first.",
-  together: "Another tab of this page brings sessions together. Close it there first.",
-  prover: "Another tab of this page proves a result. Stop it there first.",
-};
+// One tab learns at a time: the files are the same for all.
+// This tab's worker before may be about to end.
 const alone = (program, act) =>
   navigator.locks
     .request(
       program === "trainer" ? "mrprism-learning" : `mrprism-${program}`,
-      { signal: AbortSignal.timeout(5000) },
+      { signal: AbortSignal.timeout(2000) },
       act,
     )
     .catch((error) => {
       if (error.name !== "TimeoutError") throw error;
-      throw new Error(BUSY[program]);
+      throw new Error(
+        program === "trainer"
+          ? "Another tab of this page is learning. Pause that first."
+          : "Another tab of this page brings sessions together. Close it there first.",
+      );
     });
 
 onmessage = ({ data }) => {

@@ -96,8 +96,6 @@ const effects = [
   [(s) => s.result?.findsMany, getCells],
   [(s) => s.archive && s.result?.formats.includes("dicom-seg"), getArchive],
   [(s) => archive && s, (s) => void archive.draw(s)],
-  [(s) => s.result !== null, getProof],
-  [(s) => proof && s, (s) => void proof.draw(s)],
   [(s) => cells && s, (s) => void cells.draw(s)],
   [(s) => series && s, (s) => void series.draw(s)],
   [(s) => cells && givable(s), (kept) => void cells.give(kept)],
@@ -159,17 +157,8 @@ function getCells() {
 // getArchive gets the module that sends results to an archive.
 let archive = null;
 function getArchive() {
-  Promise.all([wanted("archive.js"), learn(language, "save")]).then(([{ Archive }]) => {
+  Promise.all([wanted("archive.js"), learn(language, "archive")]).then(([{ Archive }]) => {
     archive ??= new Archive(now, send, segmenter, work, seenFor);
-    send({ type: "set" });
-  }, fail);
-}
-// getProof gets the module that computes a result again.
-let proof = null;
-function getProof() {
-  Promise.all([wanted("prove.js"), learn(language, "save")]).then(([module]) => {
-    proof = module;
-    proof.begin({ state: now, send, segmenter, told });
     send({ type: "set" });
   }, fail);
 }
@@ -431,7 +420,6 @@ const enabled =
 // the first image is shown. A weights file becomes a model.
 function open(files, { along = false, show = true, folder = false } = {}) {
   if ($("together")?.open) return void bringTogether(files);
-  if (proof?.take(files)) return;
   const saved = files.filter(({ name }) => /\.(mrprism|zip)$/i.test(name));
   if (state.worklist?.study && !saved.length)
     return void sessions((all) => all.attach(paired(files))); // nothing else belongs to a study

@@ -67,7 +67,7 @@ export class Segmenter extends EventTarget {
   #restarts = 0;
   #imageSent = 0;
   #images = 0;
-  own = new Map(); // the user's models by name, { blob, name } each
+  #own = new Map();
   #series = null; // { name, files, parts }: parts are the files' numbers, from 1, by Blob
   #seriesSent = false;
   #ownSent = new Set();
@@ -271,7 +271,7 @@ export class Segmenter extends EventTarget {
 
   // knows says whether the site or the user has a model with that name.
   knows(model) {
-    return this.own.has(model) || Boolean(this.#info?.models.some(({ name }) => name === model));
+    return this.#own.has(model) || Boolean(this.#info?.models.some(({ name }) => name === model));
   }
 
   // prepare downloads and compiles a model before it is needed. hooks: progress, signal.
@@ -285,7 +285,7 @@ export class Segmenter extends EventTarget {
     this.used = true;
     const bytes = await read(blob, name, "weights"),
       model = await this.#ask({ type: "weights", blob: bytes, name }, [bytes]);
-    this.own.set(model.name, { blob, name });
+    this.#own.set(model.name, { blob, name });
     this.#ownSent.add(model.name);
     return model;
   }
@@ -323,7 +323,7 @@ export class Segmenter extends EventTarget {
   // having gives a new worker the user's model that it does not have.
   async #having(model) {
     await this.ready;
-    const own = this.own.get(model);
+    const own = this.#own.get(model);
     if (own && !this.#ownSent.has(model)) await this.weights(own.blob, own.name);
   }
 
