@@ -11,7 +11,7 @@ PROGRAMS := $(filter-out batch bundle study,$(notdir $(wildcard cmd/*)))
 
 # Two packages at a time, the longest first: one alone leaves half of two cores idle. No package may take longer than TIMEOUT.
 # `make test` has vetted them before.
-TIMEOUT ?= 60m
+TIMEOUT ?= 45m
 TESTFLAGS ?= -p 2 -vet=off -short -timeout $(TIMEOUT)
 SOURCES := *.go cmd internal model shaders site wasm weights
 LONGEST := ./site ./internal/train ./shaders/conv ./shaders/attention ./cmd/train ./cmd/bench ./model

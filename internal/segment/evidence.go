@@ -291,7 +291,6 @@ func (e *Engine) intervals(m Measurements, uncalibrated *Measurements, r *Result
 			low, high := uncalibrated.Structures[i].Experts()
 			times := widened[i] * trust.Difficulty(spread, r.Figures)
 			within := func(area int, by float64) float64 {
-				// math.Exp is assembly on some machines, with last bits of its own.
 				return min(float64(r.Width)*float64(r.Height), float64(area)*math.Exp2(math.Log2E*min(times*by, far)))
 			}
 			s.Interval = around(float64(s.Area), within(low, spread.Low), within(high, spread.High), spread.Coverage)
@@ -327,6 +326,8 @@ func equal(weights []float32) bool {
 	return len(weights) == 0 || slices.Min(weights) == slices.Max(weights)
 }
 
-// ln and hypot, and math.Exp2, have the same bits everywhere: for some, math has others in assembly.
+// On amd64, math's Log, Hypot, Exp and Pow differ in their last bits from those of WebAssembly. ln,
+// hypot and math.Exp2 do not.
+
 func ln(x float64) float64       { return math.Log1p(x - 1) }
 func hypot(x, y float64) float64 { return math.Sqrt(float64(x*x) + float64(y*y)) }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mrprism/shaders/gpu"
+	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/tensor"
 	"mrprism/shaders/vector"
@@ -117,4 +118,16 @@ func TestDepthwiseInVectors(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The gradient by the weight leaves the room as long as it was: others read all of it.
+func TestRoomStaysLong(t *testing.T) {
+	axis := conv2dAxis{Count: 1, Taps: 1, XSize: 1, XStep: 1, XTap: 1, YSize: 1, YStep: 1, WSize: 1, WTap: 1}
+	g := weightGradient{Params: &Params{Batch: 1, Inputs: 1, Outputs: 1, Parts: 1, Chunk: 1, Rows: axis, Cols: axis}, rows: 1}
+	room, dy := &kernels.Room{Sums: make([]float32, 1000)}, new(vector.Matrix)
+	dy.Reset(1, 1)
+	dy.Pack(0, 0, 1, []float32{2}, 1)
+	g.sum(dy, []float32{3}, room)
+	require.EqualValues(t, 6, room.Sums[0])
+	require.Len(t, room.Sums, 1000)
 }
