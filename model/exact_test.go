@@ -42,7 +42,7 @@ func TestProcessorIsExact(t *testing.T) {
 					runtime.GOMAXPROCS(n)
 					d, err := device.Open(t.Context(), device.Processor, device.Options{})
 					require.NoError(t, err)
-					require.Equal(t, l.Exact, d.Info().Exact)
+					require.Equal(t, l.Exact && runtime.GOARCH == "amd64", d.Info().Exact)
 					if l.Exact {
 						assert.Equal(t, digests[i], digestOf(t, d, c), "%s, %s, %s, %d threads", config, precision, l.Name, n)
 					}

@@ -365,7 +365,7 @@ func (p *proof) compare(folder string, e *journal.Entry, path string, exact bool
 		p.say(unprovable, "%s made it, and this is %s, which computes otherwise: the version that made it can prove it", p.entry.Program, version.Source())
 	case !exact:
 		p.say(unprovable, roundsAlone, e.Device)
-	case !strings.HasSuffix(p.entry.Device, "[processor, processor]") || strings.Contains(p.entry.Device, "in SIMD128 ["):
+	case !strings.HasSuffix(p.entry.Device, "[processor, processor]"), strings.Contains(p.entry.Device, "in SIMD128 ["), strings.Contains(p.entry.Device, " on "):
 		p.say(unprovable, roundsAlone, p.entry.Device)
 	default:
 		p.say(differs, "its image, weights and options give another result")
@@ -373,7 +373,7 @@ func (p *proof) compare(folder string, e *journal.Entry, path string, exact bool
 	return nil
 }
 
-const roundsAlone = "%s computed it, and rounds in its own way: only the device processor, with fused multiplications, makes results that anybody can prove"
+const roundsAlone = "%s computed it, and rounds in its own way: only the device processor on amd64 or in WebAssembly, with fused multiplications, makes results that anybody can prove"
 
 // pixels says how two files differ: PNGs by their pixels.
 func pixels(theirs, ours []byte) string {

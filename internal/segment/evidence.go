@@ -326,8 +326,6 @@ func equal(weights []float32) bool {
 	return len(weights) == 0 || slices.Min(weights) == slices.Max(weights)
 }
 
-// On amd64, math's Log, Hypot, Exp and Pow differ in their last bits from those of WebAssembly. ln,
-// hypot and math.Exp2 do not.
-
+// math.Log and Hypot are assembly on amd64. These have the same bits there as in WebAssembly.
 func ln(x float64) float64       { return math.Log1p(x - 1) }
 func hypot(x, y float64) float64 { return math.Sqrt(float64(x*x) + float64(y*y)) }

@@ -39,7 +39,11 @@ func Open() *Device {
 	if HasVectors() {
 		name += " in " + vector.Current().Name
 	}
-	info := gpu.Info{Backend: "processor", Adapter: name, Driver: runtime.Version(), Kind: gpu.KindProcessor, Exact: vector.Current().Exact}
+	exact := vector.Current().Exact
+	if runtime.GOARCH != "amd64" && runtime.GOARCH != "wasm" {
+		name, exact = name+" on "+runtime.GOARCH, false // Go fuses sums of float64, in what surrounds networks
+	}
+	info := gpu.Info{Backend: "processor", Adapter: name, Driver: runtime.Version(), Kind: gpu.KindProcessor, Exact: exact}
 	d.Device = host.Open(info, d.run)
 	return d
 }
